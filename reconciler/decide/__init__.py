@@ -1,0 +1,1 @@
+"""Law: pure choices, `(facts, policy, now) -> Plan`. No clock, log, settings, randomness or IO."""
