@@ -1,1 +1,1 @@
-"""Law: a small cluster that behaves like the real one, for the demo, for faults and for scale. Where they differ, it is wrong."""
+"""Law: a small cluster that behaves like the real one, for demo, faults and scale. Where they differ, it is wrong."""

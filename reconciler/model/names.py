@@ -1,0 +1,46 @@
+"""How is it spelled? Every label, annotation, resource, taint and condition name, once."""
+
+DOMAIN = "gpu-reconciler.io"
+
+MEMORY_RESOURCE = f"{DOMAIN}/gpu-memory"
+"""The memory resource's default name; users of an older set-up may keep theirs (settings: capacity.resource)."""
+
+GPU_RESOURCE = "nvidia.com/gpu"
+GPU_SHARED_RESOURCE = "nvidia.com/gpu.shared"
+"""The device plugin's name for slices when `renameByDefault` is on (Bottlerocket's default)."""
+
+CONDITION = "GPUMemoryReady"
+STARTUP_TAINT = f"{DOMAIN}/not-ready"
+
+RECORD = f"{DOMAIN}/capacity"
+"""Node annotation: every figure and its source, and what we own on the node (model/record.py)."""
+
+LABEL_MODEL = f"{DOMAIN}/gpu-model"
+LABEL_MEMORY_MIB = f"{DOMAIN}/gpu-memory-mib"
+"""MiB of the largest single GPU, before margins: pods on multi-GPU nodes can select by it."""
+LABEL_COUNT = f"{DOMAIN}/gpu-count"
+LABEL_SOURCE = f"{DOMAIN}/gpu-memory-source"
+OUR_LABELS = (LABEL_MODEL, LABEL_MEMORY_MIB, LABEL_COUNT, LABEL_SOURCE)
+
+LABEL_PROBE = f"{DOMAIN}/probe"
+"""On probe Jobs and their pods; the value is `gpu`."""
+ANNOTATION_NODE = f"{DOMAIN}/node"
+ANNOTATION_NODE_UID = f"{DOMAIN}/node-uid"
+ANNOTATION_BOOT_ID = f"{DOMAIN}/boot-id"
+
+LABEL_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+LABEL_INSTANCE_TYPE_BETA = "beta.kubernetes.io/instance-type"
+LABEL_REGION = "topology.kubernetes.io/region"
+LABEL_ZONE = "topology.kubernetes.io/zone"
+LABEL_OS = "kubernetes.io/os"
+
+KARPENTER_NODEPOOL = "karpenter.sh/nodepool"
+KARPENTER_REGISTERED = "karpenter.sh/registered"
+KARPENTER_UNREGISTERED_TAINT = "karpenter.sh/unregistered"
+KARPENTER_DISRUPTED_TAINT = "karpenter.sh/disrupted"
+KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
+EKS_CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
+
+GFD_MEMORY = "nvidia.com/gpu.memory"
+"""GPU Feature Discovery's NVML total per GPU in MiB: a second opinion, never written by us."""
+MIG_CONFIG_STATE = "nvidia.com/mig.config.state"

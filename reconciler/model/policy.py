@@ -1,0 +1,64 @@
+"""Which knobs may decisions see? Plain values; settings/ makes them, with bounds checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+
+from reconciler.model import names
+from reconciler.model.node import InstanceType
+
+
+class MultiGpu(StrEnum):
+    """What to advertise on a node with several GPUs. A node-wide sum admits pods that fit no single GPU."""
+
+    SKIP = "skip"
+    SUM = "sum"
+    LARGEST = "largest"
+    """Advertise nothing, but label the node with its largest single GPU."""
+
+
+class ExistingValue(StrEnum):
+    """What to do where somebody else already advertises the memory resource."""
+
+    TAKE = "take"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A person's word on one instance type, stronger than every source."""
+
+    mib_per_gpu: int | None = None
+    """Advertise this, less no margin, whatever EC2 and NVML say; still never more than NVML found."""
+    margin_mib: int | None = None
+    margin_percent: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityPolicy:
+    resource: str = names.MEMORY_RESOURCE
+    gpu_resource: str = names.GPU_RESOURCE
+    margin_mib: int = 0
+    margin_percent: float = 0.0
+    """Taken off NVML's figure per GPU, the larger of the two.
+
+    The kubelet copies capacity to allocatable, so a margin must be in capacity itself.
+    """
+    provisional_margin_mib: int = 512
+    provisional_margin_percent: float = 5.0
+    """Taken off a figure that NVML has not confirmed, the larger of the two: what drivers are known to reserve."""
+    tolerance_percent: float = 10.0
+    """EC2 and NVML agree within this; every true pair does, and all but one of the known API errors do not."""
+    multi_gpu: MultiGpu = MultiGpu.SKIP
+    existing_value: ExistingValue = ExistingValue.TAKE
+    overrides: Mapping[InstanceType, Override] = field(default_factory=dict)
+    probe: bool = True
+    """False: no Job is run; figures stay learned, built-in or EC2's."""
+    probe_poll: timedelta = timedelta(seconds=30)
+    """How soon to look again at a running probe: only a safety net, its end is an event."""
+    probe_retry: timedelta = timedelta(hours=1)
+    """After a final verdict, when to try once more within the same boot."""
+    contest_limit: int = 5
+    contest_window: timedelta = timedelta(minutes=10)
+    """After this many overwritten values within this time, stop writing and say so."""
