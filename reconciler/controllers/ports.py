@@ -5,7 +5,7 @@ from typing import Protocol
 
 from reconciler.model.gpu import LearnedFigure, SpecAnswer
 from reconciler.model.node import InstanceType, NodeName, NodeView
-from reconciler.model.plan import Action, Outcome
+from reconciler.model.plan import Action, Outcome, Plan
 from reconciler.model.probe_state import ProbeState
 
 
@@ -67,3 +67,11 @@ class Actuator(Protocol):
     """Carries out actions, in their order, and stops at the first that is not done."""
 
     async def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]: ...
+
+
+class Observer(Protocol):
+    """Who shows the state of nodes to people: metrics, and whoever listens."""
+
+    def planned(self, node: NodeView, plan: Plan) -> None: ...
+
+    def gone(self, name: NodeName) -> None: ...

@@ -1,0 +1,86 @@
+"""What can be measured? The Prometheus families of the controller, in base units, one registry."""
+
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from reconciler.model import quantity
+from reconciler.model.node import NodeName, NodeView
+from reconciler.model.plan import Plan
+from reconciler.model.record import CapacityRecord
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """Everything the controller counts. Node series live as long as the node does."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._passes = Counter(
+            "gpu_reconciler_passes", "Turns of the loops by result.", ["loop", "result"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "gpu_reconciler_pass_seconds",
+            "How long a turn took, in seconds.",
+            ["loop"],
+            buckets=(0.005, 0.025, 0.1, 0.5, 2.5, 10, 60),
+            registry=self.registry,
+        )
+        self._actions = Counter(
+            "gpu_reconciler_planned_actions", "Actions that plans held, by kind.", ["kind"], registry=self.registry
+        )
+        self._advertised = Gauge(
+            "gpu_reconciler_node_advertised_bytes",
+            "GPU memory that the node advertises as we last said, in bytes.",
+            ["node", "instance_type", "source"],
+            registry=self.registry,
+        )
+        self._verdict = Gauge(
+            "gpu_reconciler_node_verdict",
+            "1 for the reason that holds for the node (docs/reasons.md).",
+            ["node", "instance_type", "reason"],
+            registry=self.registry,
+        )
+        self._leader = Gauge("gpu_reconciler_leader", "1 while this replica leads.", registry=self.registry)
+        self._synced = Gauge(
+            "gpu_reconciler_synced", "1 once every watched kind has been read.", registry=self.registry
+        )
+        self._shown: dict[NodeName, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def passed(self, loop: str, result: str, seconds: float) -> None:
+        self._passes.labels(loop, result).inc()
+        self._seconds.labels(loop).observe(seconds)
+
+    def leading(self, leads: bool) -> None:
+        self._leader.set(leads)
+
+    def synced(self, complete: bool) -> None:
+        self._synced.set(complete)
+
+    def planned(self, node: NodeView, plan: Plan) -> None:
+        """Show the node as this plan leaves it."""
+        for action in plan.actions:
+            self._actions.labels(type(action).__name__).inc()
+        record = node.record if isinstance(node.record, CapacityRecord) else None
+        kind = node.instance_type or ""
+        advertised = (node.name, kind, record.source.value if record else "none")
+        verdict = (node.name, kind, plan.reason.value)
+        if self._shown.get(node.name) != (advertised, verdict):
+            self.gone(node.name)
+            self._shown[node.name] = (advertised, verdict)
+            self._verdict.labels(*verdict).set(1)
+        mib = (record.advertised_mib or 0) if record else 0
+        self._advertised.labels(*advertised).set(mib * quantity.MIB)
+
+    def gone(self, name: NodeName) -> None:
+        """Forget the series of a node that is no more."""
+        shown = self._shown.pop(name, None)
+        if shown is not None:
+            self._advertised.remove(*shown[0])
+            self._verdict.remove(*shown[1])
+
+    def text(self) -> bytes:
+        """The exposition format, for /metrics."""
+        page: Any = generate_latest(self.registry)
+        return bytes(page)
