@@ -34,7 +34,7 @@ reports = st.builds(
     ProbeReport,
     driver=st.text(max_size=20),
     nvml=st.text(max_size=20),
-    gpus=st.lists(readings, max_size=4).map(tuple),
+    gpus=st.lists(readings, max_size=4, unique_by=lambda gpu: gpu.index).map(tuple),
     error=st.none() | st.sampled_from(list(EXIT_CODES)),
     message=st.text(max_size=100),
 )
