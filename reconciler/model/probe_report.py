@@ -13,6 +13,12 @@ SCHEMA = "gpu-reconciler.io/probe-report/v1"
 MAX_BYTES = 4096
 """The kubelet cuts a termination message at this size (pkg/kubelet/container, MaxContainerTerminationMessageLength)."""
 
+MAX_LOG_BYTES = 2048
+"""What FallbackToLogsOnError takes from the end of the log (ibid., MaxContainerTerminationMessageLogLength)."""
+
+_LARGEST = 2**63 - 1
+"""Kubernetes counts in signed 64 bits, and no GPU has an exbibyte."""
+
 
 class ProbeReason(StrEnum):
     """Why there is no full answer. The closed list; exit codes are in EXIT_CODES."""
@@ -94,24 +100,45 @@ class ProbeReport:
         """The GPUs whose memory is known."""
         return tuple(gpu for gpu in self.gpus if gpu.total is not None and gpu.error is None)
 
-    def to_json(self) -> str:
-        """At most MAX_BYTES of UTF-8: first the UUIDs go, then the message is cut; GPUs are never left out."""
+    @property
+    def exit_code(self) -> int:
+        """0: every GPU answered. Else the smallest code, so that a later try is made while one may help anywhere."""
+        reasons = [self.error, *(gpu.error for gpu in self.gpus)]
+        return min((EXIT_CODES.get(reason, 1) for reason in reasons if reason is not None), default=0)
+
+    def to_json(self, limit: int = MAX_BYTES) -> str:
+        """One line of at most `limit` bytes of UTF-8: UUIDs go first, then words, then names; never a GPU."""
         document = _document(self)
         text = _dump(document)
-        if len(text.encode()) > MAX_BYTES:
-            for gpu in document["gpus"]:
-                gpu.pop("uuid", None)
+        if _excess(text, limit) > 0:
+            _drop(document["gpus"], "uuid")
             text = _dump(document)
-        excess = len(text.encode()) - MAX_BYTES
-        if excess > 0 and document.get("message"):
-            kept = document["message"].encode()[: -excess - 3]
+        if (excess := _excess(text, limit)) > 0 and document.get("message"):
+            kept = document["message"].encode(errors="replace")[: -excess - len("…".encode())]
             document["message"] = kept.decode(errors="ignore") + "…"
             text = _dump(document)
+        if _excess(text, limit) > 0:
+            _drop(document["gpus"], "name")
+            text = _dump(document)
+        if _excess(text, limit) > 0:
+            why = f"what was found on {len(self.gpus)} GPUs does not fit into {limit} bytes"
+            text = _dump(_document(ProbeReport(error=ProbeReason.UNEXPECTED, message=why)))
         return text
 
 
+def _excess(text: str, limit: int) -> int:
+    return len(text.encode()) - limit
+
+
+def _drop(entries: list[dict[str, Any]], key: str) -> None:
+    for entry in entries:
+        entry.pop(key, None)
+
+
 def _dump(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    # An operating system's message may hold bytes that are no UTF-8; Python keeps those as lone surrogates.
+    return text.encode(errors="replace").decode()
 
 
 def _document(report: ProbeReport) -> dict[str, Any]:
@@ -133,13 +160,13 @@ def _document(report: ProbeReport) -> dict[str, Any]:
 
 
 def parse(text: str) -> ProbeReport:
-    """Read a report. Unknown fields are ignored (a newer probe may add some); raises ReportError otherwise."""
+    """Read a report: the whole text or its last line, for a fallback to logs brings other lines along.
+
+    Unknown fields are ignored (a newer probe may add some); whatever else is wrong raises ReportError.
+    """
     if len(text.encode(errors="replace")) > MAX_BYTES:
         raise ReportError(f"the report is larger than {MAX_BYTES} bytes, which no termination message can be")
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise ReportError(f"not JSON ({error}): the probe was cut off, or the text is something else") from None
+    document = _load(text)
     if not isinstance(document, dict):
         raise ReportError("the report is not a JSON object")
     schema = document.get("schema")
@@ -150,13 +177,28 @@ def parse(text: str) -> ProbeReport:
     gpus = document.get("gpus", [])
     if not isinstance(gpus, list):
         raise ReportError("gpus is not a list")
+    readings = tuple(_reading(entry, f"gpus[{position}]") for position, entry in enumerate(gpus))
+    if len({reading.index for reading in readings}) < len(readings):
+        raise ReportError("gpus lists one index twice, so a GPU would count twice")
     return ProbeReport(
         driver=_text(document, "driver", "the report"),
         nvml=_text(document, "nvml", "the report"),
-        gpus=tuple(_reading(entry, f"gpus[{position}]") for position, entry in enumerate(gpus)),
+        gpus=readings,
         error=_reason(document, "the report"),
         message=_text(document, "message", "the report"),
     )
+
+
+def _load(text: str) -> Any:
+    lines = text.strip().split("\n")
+    if lines == [""]:
+        raise ReportError("the report is empty: the probe ended before it could write one")
+    try:
+        return json.loads(lines[-1] if lines[-1].startswith("{") else text)
+    except RecursionError:  # json's word for thousands of nested brackets
+        raise ReportError("not a report: nested too deeply") from None
+    except ValueError as error:
+        raise ReportError(f"not JSON ({error}): the probe was cut off, or the text is something else") from None
 
 
 def _reading(entry: Any, where: str) -> GpuReading:
@@ -202,8 +244,8 @@ def _number(entry: dict[str, Any], key: str, where: str) -> int | None:
     value = entry.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ReportError(f"{where}.{key} is {value!r}, not a whole number of at least 0")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST:
+        raise ReportError(f"{where}.{key} is {str(value)[:40]}, not a whole number from 0 to {_LARGEST}")
     return value
 
 
@@ -218,7 +260,7 @@ def _reason(entry: dict[str, Any], where: str) -> ProbeReason | None:
     value = entry.get("error")
     if value is None:
         return None
-    try:
-        return ProbeReason(value)
-    except ValueError:
-        raise ReportError(f"{where}.error is {value!r}, which is not in the documented list") from None
+    for reason in EXIT_CODES:  # the controller's own reasons are not the probe's to give
+        if value == reason.value:
+            return reason
+    raise ReportError(f"{where}.error is {value!r}, which is not in the documented list")
