@@ -1,0 +1,131 @@
+"""What does an object look like after a patch? JSON, merge and strategic merge patch, with the real server's errors."""
+
+import copy
+from typing import Any
+
+import jsonpatch
+import jsonpointer
+
+from reconciler.sandbox.encoding import DecodeError, Json, decode
+from reconciler.sandbox.kinds import Kind
+from reconciler.sandbox.refusal import Refusal, bad_request, not_applicable
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+
+_MOST_OPERATIONS = 10_000
+
+_MERGE_KEYS = {
+    "conditions": "type",
+    "addresses": "type",
+    "containers": "name",
+    "initContainers": "name",
+    "env": "name",
+    "volumes": "name",
+    "volumeMounts": "mountPath",
+    "ports": "containerPort",
+    "imagePullSecrets": "name",
+    "ownerReferences": "uid",
+    "podIPs": "ip",
+    "hostAliases": "ip",
+}
+"""Lists that core/v1 merges by a key (patchMergeKey). All others are atomic: taints, tolerations, containerStatuses."""
+
+_MERGED_SETS = frozenset({"finalizers"})
+"""Lists of plain values with patchStrategy=merge."""
+
+
+def patched(kind: Kind, obj: Json, content_type: str, body: bytes) -> Json:
+    """The object after the patch; `obj` may be changed on the way. Raises Refusal: 400, 413, 415 or 422."""
+    media = content_type.partition(";")[0].strip()
+    try:
+        change = decode(body)
+    except DecodeError as broken:
+        raise bad_request(f"error decoding patch: {broken}") from broken
+    if media == JSON_PATCH:
+        return _json_patch(obj, change)
+    if media == MERGE_PATCH or (media == STRATEGIC_MERGE and not kind.custom):
+        if not isinstance(change, dict):
+            raise bad_request("error decoding patch: a merge patch is a JSON object")
+        return merge(obj, change) if media == MERGE_PATCH else strategic(obj, change)
+    accepted = [JSON_PATCH, MERGE_PATCH] if kind.custom else [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE]
+    text = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
+    raise Refusal(415, "UnsupportedMediaType", text)
+
+
+def _json_patch(obj: Json, operations: Any) -> Json:
+    if not isinstance(operations, list):
+        raise bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+    if len(operations) > _MOST_OPERATIONS:
+        text = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(operations)}"
+        raise Refusal(413, "RequestEntityTooLarge", text)
+    try:
+        result = jsonpatch.JsonPatch(operations).apply(obj, in_place=True)
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as failed:
+        raise not_applicable() from failed
+    except (TypeError, KeyError, AttributeError) as malformed:  # the library's answers to operations of a wrong shape
+        raise bad_request(f"error decoding patch: {malformed}") from malformed
+    if not isinstance(result, dict):
+        raise not_applicable()
+    return result
+
+
+def merge(target: Json, change: Json) -> Json:
+    """RFC 7386: maps are merged, null deletes, everything else replaces."""
+    for key, value in change.items():
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict):
+            present = target.get(key)
+            target[key] = merge(present if isinstance(present, dict) else {}, value)
+        else:
+            target[key] = copy.deepcopy(value)
+    return target
+
+
+def strategic(target: Json, change: Json) -> Json:
+    """Like a merge patch, but lists with a merge key are merged by it, and `$patch` directives are obeyed."""
+    directive = change.get("$patch")
+    if directive == "delete":
+        return {}
+    if directive == "replace":
+        return {key: copy.deepcopy(value) for key, value in change.items() if key != "$patch"}
+    for key, value in change.items():
+        if key.startswith("$deleteFromPrimitiveList/"):
+            name = key.partition("/")[2]
+            target[name] = [each for each in target.get(name) or [] if each not in value]
+        elif key.startswith(("$setElementOrder/", "$retainKeys")):
+            continue  # order is for people; nothing here depends on it
+        elif value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict):
+            present = target.get(key)
+            target[key] = strategic(present if isinstance(present, dict) else {}, value)
+        elif isinstance(value, list):
+            target[key] = _merged_list(key, target.get(key) or [], value)
+        else:
+            target[key] = value
+    return target
+
+
+def _merged_list(name: str, present: list[Any], change: list[Any]) -> list[Any]:
+    if name in _MERGED_SETS:
+        return [*present, *(each for each in change if each not in present)]
+    merge_key = _MERGE_KEYS.get(name)
+    if merge_key is None or not all(isinstance(each, dict) for each in [*present, *change]):
+        return copy.deepcopy(change)
+    if any(each.get("$patch") == "replace" and len(each) == 1 for each in change):
+        return [copy.deepcopy(each) for each in change if "$patch" not in each]
+    merged = list(present)
+    for each in change:
+        if merge_key not in each:
+            raise Refusal(422, "Invalid", f"map: does not contain declared merge key: {merge_key}")
+        at = next((index for index, old in enumerate(merged) if old.get(merge_key) == each[merge_key]), None)
+        if each.get("$patch") == "delete":
+            merged = [old for old in merged if old.get(merge_key) != each[merge_key]]
+        elif at is None:
+            merged.append(strategic({}, each))
+        else:
+            merged[at] = strategic(merged[at], each)
+    return merged
