@@ -1,0 +1,108 @@
+"""When do these tests run, on which cluster, and what is said when they cannot?"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane import programs
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.kubelet import HollowKubelet, Machine
+from tests.controlplane.waiting import eventually
+
+_HERE = Path(__file__).parent
+_PROGRAMS = pytest.StashKey[programs.Programs]()
+_NOT_RUN = pytest.StashKey[tuple[int, str]]()
+_number = itertools.count(1)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without programs these tests are taken out of the run: a test that did not run must not look like a result."""
+    ours = [item for item in items if _HERE in item.path.parents]
+    for item in ours:
+        item.add_marker("controlplane")
+    match programs.find() if ours else None:
+        case programs.Unavailable(because):
+            items[:] = [item for item in items if _HERE not in item.path.parents]
+            config.stash[_NOT_RUN] = (len(ours), because)
+        case programs.Programs() as found:
+            config.stash[_PROGRAMS] = found
+        case programs.Buildable() | None:
+            pass
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build before the first test starts, where no test's time limit can end the build."""
+    wanted = any(_HERE in item.path.parents for item in session.items)
+    if wanted and _PROGRAMS not in session.config.stash and not session.config.option.collectonly:
+        capture = session.config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else ExitStack():
+            session.config.stash[_PROGRAMS] = programs.build()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where it is promised that everything runs (CI=true), tests that were not run are a failure."""
+    if _NOT_RUN in session.config.stash and os.environ.get("CI") == "true":
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say loudly what was not run, and how to run it."""
+    if _NOT_RUN in config.stash:
+        count, because = config.stash[_NOT_RUN]
+        terminalreporter.section("real control plane: NOT RUN", sep="=", red=True, bold=True)
+        terminalreporter.line(f"{count} tests on a real control plane were NOT RUN: {because}", red=True, bold=True)
+
+
+@pytest.fixture(scope="session")
+def control_plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """The cluster that the tests of one run share."""
+    folder = tmp_path_factory.mktemp("control-plane")
+    with ControlPlane(request.config.stash[_PROGRAMS], folder) as plane:
+        yield plane
+
+
+@pytest.fixture
+def own_control_plane(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ControlPlane]:
+    """A cluster for this test alone, to stop, compact or fill at will."""
+    with ControlPlane(request.config.stash[_PROGRAMS], tmp_path / "control-plane") as plane:
+        yield plane
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the shared cluster for this test alone."""
+    name = f"{_dns_label(request.node.name)}-{next(_number)}"
+    api = control_plane.api
+    api.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    eventually(lambda: api.request("GET", account).status == 200, "pods can be made in the namespace")
+    yield name
+    api.delete(f"/api/v1/namespaces/{name}")  # first, so that no controller makes new pods
+    # A node that is gone never confirms the end of its pods; without this they would block the namespace.
+    api.delete(f"/api/v1/namespaces/{name}/pods", gracePeriodSeconds=0)
+
+
+@pytest.fixture
+def hollow_kubelet(
+    control_plane: ControlPlane, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., HollowKubelet]]:
+    """Start kubelets on the shared cluster, `hollow_kubelet(Machine(...))`; they are gone with the test."""
+    with ExitStack() as started:
+
+        def start(machine: Machine | None = None, name: str | None = None) -> HollowKubelet:
+            node = name or f"{_dns_label(request.node.name)}-{next(_number)}"
+            return started.enter_context(HollowKubelet(control_plane, node, machine))
+
+        yield start
+
+
+def _dns_label(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().removeprefix("test_"))[:40].strip("-")

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	apitest "k8s.io/cri-api/pkg/apis/testing"
+	"k8s.io/klog/v2"
+)
+
+// terminationLog names, for a container that really runs, the file of the host
+// that a real runtime would have mounted at its terminationMessagePath.
+const terminationLog = "GPU_PROBE_TERMINATION_LOG"
+
+// containerRuntime pretends to run containers, and runs a few.
+//
+// It is handed to the kubelet as a value: the kubelet does not care that there
+// is no gRPC between them.
+type containerRuntime struct {
+	*apitest.FakeRuntimeService
+	word    string
+	env     []string
+	configs map[string]*runtimeapi.ContainerConfig
+	running map[string]*exec.Cmd
+}
+
+func newRuntime(word string, env []string) *containerRuntime {
+	fake := apitest.NewFakeRuntimeService()
+	fake.FakeStatus = &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
+		{Type: runtimeapi.RuntimeReady, Status: true},
+		{Type: runtimeapi.NetworkReady, Status: true},
+	}}
+	return &containerRuntime{fake, word, env, map[string]*runtimeapi.ContainerConfig{}, map[string]*exec.Cmd{}}
+}
+
+func (r *containerRuntime) CreateContainer(ctx context.Context, sandbox string, config *runtimeapi.ContainerConfig,
+	sandboxConfig *runtimeapi.PodSandboxConfig) (string, error) {
+	id, err := r.FakeRuntimeService.CreateContainer(ctx, sandbox, config, sandboxConfig)
+	if err != nil {
+		return "", err
+	}
+	r.Lock()
+	defer r.Unlock()
+	r.configs[id] = config
+	// The kubelet finds the termination message by the mount, and the log by the path.
+	r.Containers[id].Mounts = config.Mounts
+	r.Containers[id].LogPath = filepath.Join(sandboxConfig.GetLogDirectory(), config.LogPath)
+	return id, nil
+}
+
+func (r *containerRuntime) StartContainer(ctx context.Context, id string) error {
+	if err := r.FakeRuntimeService.StartContainer(ctx, id); err != nil {
+		return err
+	}
+	r.Lock()
+	defer r.Unlock()
+	config := r.configs[id]
+	argv := slices.Concat(config.Command, config.Args)
+	if r.word == "" || !slices.Contains(argv, r.word) {
+		return nil
+	}
+	command := r.command(argv, config)
+	output, err := openLog(r.Containers[id].LogPath)
+	if err != nil {
+		return err
+	}
+	command.Stdout, command.Stderr = output, output
+	if err := command.Start(); err != nil {
+		return err
+	}
+	klog.InfoS("Running a container", "command", argv, "pid", command.Process.Pid)
+	r.running[id] = command
+	go r.wait(id, command, output)
+	return nil
+}
+
+func (r *containerRuntime) StopContainer(ctx context.Context, id string, timeout int64) error {
+	r.Lock()
+	if command, ok := r.running[id]; ok {
+		_ = command.Process.Kill()
+	}
+	r.Unlock()
+	return r.FakeRuntimeService.StopContainer(ctx, id, timeout)
+}
+
+func (r *containerRuntime) command(argv []string, config *runtimeapi.ContainerConfig) *exec.Cmd {
+	// The image's interpreter is not here; the one on the PATH stands for it.
+	command := exec.Command(filepath.Base(argv[0]), argv[1:]...)
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH")}, r.env...)
+	for _, pair := range config.Envs {
+		command.Env = append(command.Env, pair.Key+"="+string(pair.Value))
+	}
+	for _, mount := range config.Mounts {
+		if strings.HasSuffix(mount.ContainerPath, "termination-log") {
+			// The kubelet made this file through an OS that is fake.
+			_ = os.MkdirAll(filepath.Dir(mount.HostPath), 0o755)
+			_ = os.WriteFile(mount.HostPath, nil, 0o666)
+			command.Env = append(command.Env, terminationLog+"="+mount.HostPath)
+		}
+	}
+	// No container outlives its kubelet here, however that ends.
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return command
+}
+
+func (r *containerRuntime) wait(id string, command *exec.Cmd, output *logFile) {
+	_ = command.Wait()
+	output.close()
+	r.Lock()
+	defer r.Unlock()
+	delete(r.running, id)
+	container, ok := r.Containers[id]
+	if !ok {
+		return
+	}
+	container.State = runtimeapi.ContainerState_CONTAINER_EXITED
+	container.FinishedAt = time.Now().UnixNano()
+	container.ExitCode = int32(exitCode(command.ProcessState))
+	container.Reason = "Completed"
+	if container.ExitCode != 0 {
+		container.Reason = "Error"
+	}
+}
+
+// exitCode is 128 + signal for a killed process, as container runtimes have it.
+func exitCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}
