@@ -1,0 +1,161 @@
+"""What do we know right now? The latest view of each object, in step with its watch; an equal view is no news.
+
+Nothing here waits and nothing is asked of the server: a cache takes news, and answers.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from reconciler.kube.news import News, Seen, Synced, Vanished
+from reconciler.model.node import InstanceType, NodeClaimView, NodeName, NodeView
+from reconciler.model.workload import PodView
+
+V = TypeVar("V")
+
+
+class Mirror(Generic[V]):
+    """Views by key. `changed` is called with the view before and the view after, None where there was or is none."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, V] = {}
+        self._changed: list[Callable[[V | None, V | None], None]] = []
+
+    def on_change(self, changed: Callable[[V | None, V | None], None]) -> None:
+        self._changed.append(changed)
+
+    def take(self, news: News[V]) -> None:
+        """The sink of a watch."""
+        match news:
+            case Seen(key, view):
+                before = self._views.get(key)
+                if before == view:
+                    self._views[key] = self._refreshed(before, view)
+                    return
+                self._views[key] = view
+                self._tell(before, view)
+            case Vanished(key):
+                self._forget(key)
+            case Synced(present):
+                for key in [key for key in self._views if key not in present]:
+                    self._forget(key)
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    def _refreshed(self, before: V, view: V) -> V:
+        """What to keep of two equal views. The old one, so that a heartbeat makes no garbage."""
+        return before
+
+    def _forget(self, key: str) -> None:
+        before = self._views.pop(key, None)
+        if before is not None:
+            self._tell(before, None)
+
+    def _tell(self, before: V | None, after: V | None) -> None:
+        for changed in self._changed:
+            changed(before, after)
+
+
+class NodeCache(Mirror[NodeView]):
+    """Nodes by name. `changed` gets the name of each node that looks different, is new, or is gone."""
+
+    def __init__(self, changed: Callable[[NodeName], None] = lambda name: None) -> None:
+        super().__init__()
+        self._by_type: dict[InstanceType, set[NodeName]] = {}
+        self._node_changed = changed
+        self.on_change(self._index)
+
+    def get(self, name: NodeName) -> NodeView | None:
+        return self._views.get(name)
+
+    def of_type(self, instance_type: InstanceType) -> Collection[NodeName]:
+        """Their names, sorted: the order of a set differs from run to run."""
+        return sorted(self._by_type.get(instance_type, ()))
+
+    def all(self) -> Iterable[NodeView]:
+        return list(self._views.values())
+
+    def _refreshed(self, before: NodeView, view: NodeView) -> NodeView:
+        return view  # its resourceVersion is newer, and a taint is written with it
+
+    def _index(self, before: NodeView | None, after: NodeView | None) -> None:
+        if before is not None and before.instance_type is not None:
+            names = self._by_type.get(before.instance_type, set())
+            names.discard(before.name)
+            if not names:
+                self._by_type.pop(before.instance_type, None)
+        if after is not None and after.instance_type is not None:
+            self._by_type.setdefault(after.instance_type, set()).add(after.name)
+        node = after if after is not None else before
+        if node is not None:
+            self._node_changed(node.name)
+
+
+class PodCache(Mirror[PodView]):
+    """What pods hold, by node. `changed` gets the node of a pod that begins or ceases to hold one of `resources`."""
+
+    def __init__(
+        self, resources: Collection[str] = (), changed: Callable[[NodeName], None] = lambda name: None
+    ) -> None:
+        super().__init__()
+        self._resources = frozenset(resources)
+        self._node_changed = changed
+        self._totals: dict[NodeName, dict[str, int]] = {}
+        self._on_node: dict[NodeName, dict[str, PodView]] = {}
+        self.on_change(self._count)
+
+    def requested(self, node: NodeName, resource: str) -> int:
+        """The sum over the node's pods, in the resource's unit; 0 where nobody asks for it."""
+        return self._totals.get(node, {}).get(resource, 0)
+
+    def totals(self, node: NodeName) -> Mapping[str, int]:
+        """All sums of the node."""
+        return dict(self._totals.get(node, {}))
+
+    def on_node(self, node: NodeName) -> Collection[PodView]:
+        """The node's pods, oldest first."""
+        pods = self._on_node.get(node, {}).values()
+        return sorted(pods, key=lambda pod: (pod.created, pod.ref.namespace, pod.ref.name))
+
+    def _count(self, before: PodView | None, after: PodView | None) -> None:
+        touched: set[NodeName] = set()
+        for pod, sign in ((before, -1), (after, 1)):
+            if pod is None:
+                continue
+            totals = self._totals.setdefault(pod.node, {})
+            for name, amount in pod.requests.items():
+                total = totals.get(name, 0) + sign * amount
+                if total:
+                    totals[name] = total
+                else:
+                    totals.pop(name, None)
+                if name in self._resources:
+                    touched.add(pod.node)
+            here = self._on_node.setdefault(pod.node, {})
+            key = pod.ref.uid or f"{pod.ref.namespace}/{pod.ref.name}"
+            if sign > 0:
+                here[key] = pod
+            else:
+                here.pop(key, None)
+            if not here:
+                self._on_node.pop(pod.node, None)
+                self._totals.pop(pod.node, None)
+        for node in touched:
+            self._node_changed(node)
+
+
+class ClaimCache(Mirror[NodeClaimView]):
+    """Karpenter's promises. `promised` gets each instance type that a claim newly names."""
+
+    def __init__(self, promised: Callable[[InstanceType], None] = lambda kind: None) -> None:
+        super().__init__()
+        self._promised = promised
+        self.on_change(self._name)
+
+    def all(self) -> Iterable[NodeClaimView]:
+        return list(self._views.values())
+
+    def _name(self, before: NodeClaimView | None, after: NodeClaimView | None) -> None:
+        known = before.instance_type if before is not None else None
+        if after is not None and after.instance_type is not None and after.instance_type != known:
+            self._promised(after.instance_type)

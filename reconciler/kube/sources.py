@@ -1,0 +1,44 @@
+"""What do we watch? One line a kind: where it lives, which of its objects matter, and how they are read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from reconciler.kube import parse
+from reconciler.kube.pods import PodParser
+from reconciler.kube.reader import Reader, by_name, by_uid
+from reconciler.kube.trouble import Report
+from reconciler.kube.wire import ClaimWire, NodeWire, PodWire
+from reconciler.model.node import NodeClaimView, NodeView
+from reconciler.model.workload import PodView
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Generic[V]):
+    """One kind of object. `optional`: the kind may be absent, and come and go while we run."""
+
+    path: str
+    reader: Reader[Any, V]
+    selectors: Mapping[str, str] = field(default_factory=dict)
+    optional: bool = False
+
+    @property
+    def kind(self) -> str:
+        return self.reader.kind
+
+
+def nodes(report: Report) -> Source[NodeView]:
+    return Source("/api/v1/nodes", Reader("Node", NodeWire, parse.NodeParser(), by_name, report))
+
+
+def pods(report: Report) -> Source[PodView]:
+    """Pods that hold something. The server leaves out the others, and tells of a pod's end as of its deletion."""
+    chosen = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+    return Source("/api/v1/pods", Reader("Pod", PodWire, PodParser(), by_uid, report), {"fieldSelector": chosen})
+
+
+def node_claims(report: Report) -> Source[NodeClaimView]:
+    reader = Reader("NodeClaim", ClaimWire, parse.node_claim, by_name, report)
+    return Source("/apis/karpenter.sh/v1/nodeclaims", reader, optional=True)
