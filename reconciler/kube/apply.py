@@ -1,0 +1,101 @@
+"""How is an action carried out? One API call each, safe to repeat; the answer becomes an Outcome.
+
+What may be expected is a value: a namesake or a vanished object is Lost. What is a surprise (a conflict, no rights, a
+server that is away) stays an exception, and the worker knows what follows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, assert_never
+
+from reconciler.kube import probe_job, write
+from reconciler.kube.errors import ask
+from reconciler.kube.fence import Fence, NotLeader
+from reconciler.kube.probe_settings import ProbeJobSettings
+from reconciler.model.gpu import LearnedFigure
+from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Done, Learn, Lost, Outcome, RunProbe
+from reconciler.runtime.clock import Clock
+from reconciler.runtime.errors import Gone, Rejected, Stale
+from reconciler.runtime.transport import Request, Transport
+
+LONGEST_WRITE = 10.0
+"""Seconds. A write that takes longer is given up, and tried anew from a fresh look."""
+
+
+class Learner(Protocol):
+    """Who keeps what probes found: the catalog."""
+
+    async def learn(self, figure: LearnedFigure) -> None: ...
+
+
+class KubeActuator:
+    """Carries out actions in order and stops at the first that is not done."""
+
+    def __init__(
+        self, transport: Transport, *, fence: Fence, probe: ProbeJobSettings, catalog: Learner, clock: Clock
+    ) -> None:
+        self._transport = transport
+        self._fence = fence
+        self._probe = probe
+        self._catalog = catalog
+        self._clock = clock
+
+    async def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+        """One outcome for each action that was tried. Raises what `runtime.errors` names."""
+        outcomes: list[Outcome] = []
+        for action in actions:
+            outcomes.append(await self._one(action))
+            if not isinstance(outcomes[-1], Done):
+                break
+        return outcomes
+
+    async def _one(self, action: Action) -> Outcome:
+        match action:
+            case Advertise():
+                return await self._on_node(write.advertise(action, self._clock.now()))
+            case ClearTaint():
+                return await self._on_node(write.clear_taint(action))
+            case RunProbe():
+                path = f"/apis/batch/v1/namespaces/{self._probe.namespace}/jobs"
+                return await self._create(write.request("POST", path, probe_job.manifest(action, self._probe)))
+            case Learn(figure):
+                await self._catalog.learn(figure)
+                return Done()
+            case Announce():
+                return await self._create(write.announce(action, self._clock.now()))
+            case _:
+                assert_never(action)
+
+    async def _on_node(self, request: Request) -> Outcome:
+        try:
+            await self._send(request)
+        except Gone as error:
+            return Lost(str(error))
+        return Done()
+
+    async def _create(self, request: Request) -> Outcome:
+        """The name says all, so one that exists is the one that was wanted."""
+        try:
+            await self._send(request)
+        except NotLeader:
+            raise
+        except Stale:
+            pass
+        except Gone as error:
+            raise Rejected(f"{error}: the namespace is missing") from error
+        return Done()
+
+    async def _send(self, request: Request) -> None:
+        await ask(self._transport, replace(request, timeout=min(LONGEST_WRITE, self._fence())))
+
+
+class Rehearsal:
+    """Dry run: remembers what would be done, and does nothing."""
+
+    def __init__(self) -> None:
+        self.actions: list[Action] = []
+
+    async def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+        """Everything counts as done."""
+        self.actions.extend(actions)
+        return [Done() for _ in actions]

@@ -1,0 +1,125 @@
+"""What request is an action? Pure: the wire form of each write, and of nothing else."""
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from reconciler.model import names
+from reconciler.model.node import Condition, NodeKey, Taint
+from reconciler.model.plan import Advertise, Announce, ClearTaint
+from reconciler.model.quantity import MIB, mib_text
+from reconciler.runtime.transport import Request
+
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+MERGE = "application/merge-patch+json"
+JSON = "application/json"
+BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+"""Answers are not read, so the server need not write the whole object."""
+
+FIELD_MANAGER = "gpu-reconciler"
+REPORTER = "gpu-reconciler"
+EVENT_NAMESPACE = "default"
+"""Events of objects without a namespace live here, as the kubelet's and the node controller's do."""
+LONGEST_NOTE = 1024
+"""Bytes, the limit of an event's text in events.k8s.io/v1, which core/v1 is stored as."""
+
+
+def request(method: str, path: str, body: Any, content_type: str = JSON) -> Request:
+    """A write. Its answer is not read beyond the status."""
+    data = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return Request(method, path, {"fieldManager": FIELD_MANAGER}, data, content_type, BRIEF)
+
+
+def node_path(node: NodeKey) -> str:
+    return f"/api/v1/nodes/{node.name}"
+
+
+def advertise(action: Advertise, now: datetime) -> Request:
+    """PATCH nodes/status by strategic merge: one request for resources, labels, annotations and the condition.
+
+    A status write may change metadata too (registry/core/node/strategy.go restores only `spec`). In a strategic merge
+    null removes a key, conditions merge by type, and the UID in the body refuses a namesake.
+    """
+    metadata: dict[str, Any] = {"uid": action.node.uid}
+    if action.labels:
+        metadata["labels"] = dict(action.labels)
+    if action.annotations:
+        metadata["annotations"] = dict(action.annotations)
+    status: dict[str, Any] = {}
+    if action.resources:
+        amounts = {name: None if amount is None else quantity_text(amount) for name, amount in action.resources.items()}
+        status |= {"capacity": amounts, "allocatable": amounts}
+    if action.condition is not None:
+        status["conditions"] = [_condition(action.condition, now)]
+    body = {"metadata": metadata, **({"status": status} if status else {})}
+    return request("PATCH", f"{node_path(action.node)}/status", body, STRATEGIC_MERGE)
+
+
+def quantity_text(amount: int) -> str:
+    """Base units as people write them: whole MiB with their suffix, all else plainly."""
+    return mib_text(amount // MIB) if amount and amount % MIB == 0 else str(amount)
+
+
+def clear_taint(action: ClearTaint) -> Request:
+    """PATCH nodes by merge: the list is replaced whole, so the version in the body refuses a stale one."""
+    metadata = {"uid": action.node.uid, "resourceVersion": action.resource_version}
+    body = {"metadata": metadata, "spec": {"taints": [_taint(taint) for taint in action.keep] or None}}
+    return request("PATCH", node_path(action.node), body, MERGE)
+
+
+def announce(action: Announce, now: datetime) -> Request:
+    """POST an Event whose name says it all: the same words within the same hour are the same Event.
+
+    Core events and not events.k8s.io: both are stored alike, and `kubectl describe node` finds these by `involvedObject`.
+    """
+    note = _shortened(action.message)
+    said = f"{action.node.uid}/{action.reason.value}/{note}/{int(now.timestamp()) // 3600}"
+    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    at = _time(now)
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{str(action.node.name)[:200].rstrip('.-')}.{digest}", "namespace": EVENT_NAMESPACE},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "name": str(action.node.name),
+            "uid": action.node.uid,
+        },
+        "reason": action.reason.value,
+        "message": note,
+        "type": "Warning" if action.warning else "Normal",
+        "source": {"component": REPORTER},
+        "reportingComponent": f"{names.DOMAIN}/{REPORTER}",
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+    }
+    return request("POST", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", body)
+
+
+def _condition(condition: Condition, now: datetime) -> dict[str, str]:
+    return {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": _time(condition.since),
+        "lastHeartbeatTime": _time(now),
+    }
+
+
+def _taint(taint: Taint) -> dict[str, str]:
+    fields = {"key": taint.key, "value": taint.value, "effect": taint.effect, "timeAdded": taint.time_added}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _time(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _shortened(text: str) -> str:
+    data = text.encode()
+    return text if len(data) <= LONGEST_NOTE else data[: LONGEST_NOTE - 3].decode(errors="ignore") + "…"
