@@ -84,14 +84,12 @@ def _pod(order: RunProbe, settings: ProbeJobSettings) -> dict[str, Any]:
     }
     if settings.image_pull_secrets:
         pod["imagePullSecrets"] = [{"name": name} for name in settings.image_pull_secrets]
-    for field, value in (
-        ("runtimeClassName", settings.runtime_class),
-        ("serviceAccountName", settings.service_account),
-        ("priorityClassName", settings.priority_class),
-    ):
-        if value:
-            pod[field] = value
-    return pod
+    names_of = {
+        "runtimeClassName": settings.runtime_class,
+        "serviceAccountName": settings.service_account,
+        "priorityClassName": settings.priority_class,
+    }
+    return pod | {field: name for field, name in names_of.items() if name}
 
 
 def _only(order: RunProbe) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def clear_taint(action: ClearTaint) -> Request:
 def announce(action: Announce, now: datetime) -> Request:
     """POST an Event whose name says it all: the same words within the same hour are the same Event.
 
-    Core events and not events.k8s.io: both are stored alike, and `kubectl describe node` finds these by `involvedObject`.
+    Core events, not events.k8s.io: both are stored alike, and `kubectl describe node` finds these by `involvedObject`.
     """
     note = _shortened(action.message)
     said = f"{action.node.uid}/{action.reason.value}/{note}/{int(now.timestamp()) // 3600}"
