@@ -1,0 +1,138 @@
+"""What may people decide about the probe Job?"""
+
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import ValidationInfo, field_validator
+
+from reconciler.model import quantity
+from reconciler.model.policy import CapacityPolicy
+from reconciler.settings.duration import Duration, text
+from reconciler.settings.fields import Section, knob
+from reconciler.settings.kinds import NAME, NAME_RULES
+
+_DEFAULT = CapacityPolicy()
+_QUANTITY_RULES = "a Kubernetes quantity above zero, such as 10m for cpu or 64Mi for memory"
+
+
+class ProbeSettings(Section):
+    """The Job that reads NVML on a node, once per boot."""
+
+    enabled: bool = knob(
+        _DEFAULT.probe, "Whether nodes are probed. Without it figures stay learned, built-in or EC2's.", example="true"
+    )
+    image: str = knob(
+        "gpu-reconciler:0.1.0",
+        "The image of the probe: the controller's own image serves. It must be glibc-based.",
+        example="gpu-reconciler:0.1.0",
+        pattern=r"^[^\s]+$",
+        allowed="an image reference without spaces",
+    )
+    pull_policy: Literal["IfNotPresent", "Always", "Never"] = knob(
+        "IfNotPresent", "When the node pulls the image.", example="IfNotPresent"
+    )
+    pull_secret: str | None = knob(
+        None,
+        "Name of the Secret in the controller's namespace to pull the image with.",
+        example="registry-login",
+        pattern=NAME,
+        allowed=NAME_RULES,
+    )
+    runtime_class: str | None = knob(
+        None,
+        "RuntimeClass of the probe. GPU Operator from 25.10 on needs nvidia; EKS images need none, and a class that"
+        " does not exist makes Kubernetes refuse the pod.",
+        example="nvidia",
+        pattern=NAME,
+        allowed=NAME_RULES,
+    )
+    device_mount: bool = knob(
+        True,
+        "Ask for the GPUs by the /dev/null mount as well as by environment: Bottlerocket reads the mount, AL2023 the"
+        " environment, each ignores the other. The mount is a hostPath, so the namespace must allow it.",
+        example="false",
+    )
+    sys_admin: bool = knob(
+        False,
+        "Give the probe CAP_SYS_ADMIN, for container toolkits that honour neither mount nor environment without it.",
+        example="false",
+    )
+    service_account: str | None = knob(
+        None,
+        "ServiceAccount of the probe's pod; its token is never mounted. Empty: the namespace's default.",
+        example="gpu-reconciler-probe",
+        pattern=NAME,
+        allowed=NAME_RULES,
+    )
+    priority_class: str | None = knob(
+        None,
+        "PriorityClass of the probe's pod.",
+        example="system-node-critical",
+        pattern=NAME,
+        allowed=NAME_RULES,
+    )
+    cpu: str = knob("10m", "CPU request of the probe.", example="10m", allowed=_QUANTITY_RULES)
+    memory: str = knob("64Mi", "Memory request and limit of the probe.", example="64Mi", allowed=_QUANTITY_RULES)
+    deadline: Duration = knob(
+        timedelta(minutes=2),
+        "The Job ends after this time, image pull and retries included.",
+        example="2m",
+        ge=timedelta(seconds=10),
+        le=timedelta(hours=1),
+    )
+    program_deadline: Duration = knob(
+        timedelta(seconds=30),
+        "The program itself ends after this time, should the driver hang.",
+        example="30s",
+        ge=timedelta(seconds=1),
+        le=timedelta(minutes=10),
+    )
+    tries: int = knob(
+        3,
+        "How often a pod of the Job is tried within its deadline (backoffLimit plus one).",
+        unit="times",
+        example=3,
+        ge=1,
+        le=10,
+    )
+    ttl: Duration = knob(
+        timedelta(hours=1),
+        "How long Kubernetes keeps the finished Job, so that people can look at it.",
+        example="1h",
+        ge=timedelta(minutes=1),
+        le=timedelta(days=7),
+    )
+    retry: Duration = knob(
+        _DEFAULT.probe_retry,
+        "After a final verdict, when to try once more within the same boot.",
+        example="1h",
+        ge=timedelta(minutes=1),
+        le=timedelta(days=7),
+    )
+    poll: Duration = knob(
+        _DEFAULT.probe_poll,
+        "How soon to look again at a running probe. Its end is an event, so this is only a safety net.",
+        example="30s",
+        ge=timedelta(seconds=5),
+        le=timedelta(minutes=10),
+    )
+
+    @field_validator("cpu", "memory")
+    @classmethod
+    def _quantity(cls, value: str) -> str:
+        try:
+            if quantity.parse(value) > 0:
+                return value
+        except quantity.QuantityError:
+            pass
+        raise ValueError("it is no Kubernetes quantity above zero")
+
+    @field_validator("program_deadline")
+    @classmethod
+    def _within_the_job(cls, value: timedelta, info: ValidationInfo) -> timedelta:
+        deadline = info.data.get("deadline")
+        if deadline is not None and value >= deadline:
+            raise ValueError(
+                f"it is not less than probe.deadline ({text(deadline)}), so the program could never report"
+            )
+        return value

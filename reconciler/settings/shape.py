@@ -1,0 +1,93 @@
+"""Which settings does a tree of sections have, and which of them does a tree of values give?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+SettingPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that somebody gave, before anybody judged it."""
+
+    path: SettingPath
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A name that no setting has. Its value is not kept: it may be a secret that went astray."""
+
+    path: SettingPath
+
+
+def section_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The section behind a field, where the field is a group of settings."""
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def map_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The section behind each value of a field, where the field is a map of groups."""
+    if get_origin(field.annotation) is not dict:
+        return None
+    inner = get_args(field.annotation)[1]
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+
+
+def fields(section: type[BaseModel], path: SettingPath = ()) -> Iterator[tuple[SettingPath, FieldInfo]]:
+    """Every single setting and every map of them, in the order they are written."""
+    for name, field in section.model_fields.items():
+        inner = section_of(field)
+        if inner is None:
+            yield (*path, name), field
+        else:
+            yield from fields(inner, (*path, name))
+
+
+def given(section: type[BaseModel], tree: object, path: SettingPath = ()) -> Iterator[Given | Stranger]:
+    """The values of a tree, one by one. What is no map where a group belongs is one value, for pydantic to refuse."""
+    if not isinstance(tree, Mapping):
+        if tree is not None:  # `capacity:` with nothing below it gives nothing
+            yield Given(path, tree)
+        return
+    for key, value in tree.items():
+        here = (*path, str(key))
+        field = section.model_fields.get(str(key))
+        if field is None:
+            yield Stranger(here)
+        elif (inner := section_of(field)) is not None:
+            yield from given(inner, value, here)
+        elif (inner := map_of(field)) is not None:
+            yield from _given_in_map(inner, value, here)
+        else:
+            yield Given(here, value)
+
+
+def _given_in_map(inner: type[BaseModel], value: object, path: SettingPath) -> Iterator[Given | Stranger]:
+    if not isinstance(value, Mapping):
+        if value is not None:
+            yield Given(path, value)
+        return
+    for key, group in value.items():
+        here = (*path, str(key))
+        if group:
+            yield from given(inner, group, here)
+        else:
+            yield Given(here, {})
+
+
+def tree_of(values: Mapping[SettingPath, object]) -> dict[str, Any]:
+    """The values as a tree again. Where a value stands in the way of a group, the value stays, to be refused."""
+    root: dict[str, Any] = {}
+    for path in sorted(values, key=len):
+        at: Any = root
+        for part in path[:-1]:
+            at = at.setdefault(part, {}) if isinstance(at, dict) else None
+        if isinstance(at, dict):
+            at[path[-1]] = values[path]
+    return root
