@@ -52,11 +52,13 @@ class CapacityRecord:
     """The boot that `probe` belongs to."""
     probe: Probed | ProbeFailed | None = None
     contest: Contest | None = None
+    serial: int = 0
+    """How many probes of this boot had ended before `probe`: names the next Job, should one more be tried."""
 
     def to_json(self) -> str:
         document: dict[str, Any] = {"v": VERSION, "resource": self.resource, "advertisedMiB": self.advertised_mib}
         document |= {"source": self.source.value, "gpu": self.gpu, "count": self.count, "ec2MiB": self.ec2_mib}
-        document["bootID"] = self.boot_id
+        document |= {"bootID": self.boot_id, "serial": self.serial}
         match self.probe:
             case Probed(report, at):
                 document["probe"] = {"at": at.isoformat(), "report": json.loads(report.to_json())}
@@ -100,6 +102,7 @@ def _parse(document: dict[str, Any]) -> CapacityRecord:
         boot_id=_typed(document, "bootID", str),
         probe=_probe(document.get("probe")),
         contest=Contest(_typed(contest, "count", int), _time(contest["since"])) if contest else None,
+        serial=_typed(document, "serial", int),
     )
 
 
