@@ -2,7 +2,7 @@
  * A double of NVIDIA's management library, for the probe's tests and the demo: what pynvml asks of libnvidia-ml.so.1,
  * answered from the environment. Build (reconciler/sandbox/nvml_double.py does it):
  *
- *   cc -std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
+ *   cc -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -fvisibility=hidden \
  *      -Wl,-soname,libnvidia-ml.so.1 -o libnvidia-ml.so.1 nvml_double.c
  *
  * The environment is read on every call, so a test may change the world under a running process.
@@ -349,6 +349,7 @@ EXPORT Return nvmlDeviceGetAttributes_v2(Device *device, Attributes *attributes)
     return instance(device, &gi, &ci, &attributes->memory_mib);
 }
 
+#ifndef NVML_DOUBLE_WITHOUT_V3
 /* The two-step protocol: too little room answers with the number that is needed. */
 static Return processes(const char *list, const Device *device, unsigned *room, Process *out) {
     Process found[MAX_PROCESSES];
@@ -372,7 +373,6 @@ static Return processes(const char *list, const Device *device, unsigned *room, 
     return OK;
 }
 
-#ifndef NVML_DOUBLE_WITHOUT_V3
 EXPORT Return nvmlDeviceGetComputeRunningProcesses_v3(Device *device, unsigned *room, Process *out) {
     CHECK(device);
     return processes("PROCESSES", device, room, out);
