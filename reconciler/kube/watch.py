@@ -58,7 +58,7 @@ class Counts:
 
     events: int = 0
     lists: int = 0
-    resumed: int = 0
+    watches: int = 0
     failures: int = 0
 
 
@@ -120,7 +120,6 @@ class Watcher(Generic[V]):
                 await self._watch({"resourceVersion": self._version})
             except Unavailable as error:
                 await self._pause(error)
-            self.counts.resumed += 1
 
     async def _stream_all(self) -> None:
         """The list as the first part of a watch (KEP-3157). Where that does not work, the next list is by pages."""
@@ -166,6 +165,7 @@ class Watcher(Generic[V]):
         query = {**self.source.selectors, **query, "watch": "true", "allowWatchBookmarks": "true"}
         request = Request("GET", path, {**query, "timeoutSeconds": lifetime}, timeout=pace.silence)
         started = anyio.current_time()
+        self.counts.watches += 1
         try:
             async with self._transport.stream(request) as stream:
                 if stream.status != 200:
