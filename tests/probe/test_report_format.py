@@ -80,7 +80,7 @@ def test_the_documented_reasons_and_codes_are_the_real_ones(schema: jsonschema.D
     [
         (400, {"name", "uuid", "message"}),
         (250, {"name", "message"}),
-        (151, {"name"}),
+        (150, {"name"}),
         (130, set()),
     ],
 )
