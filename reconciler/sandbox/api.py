@@ -89,7 +89,7 @@ class Api:
             raise bad_request("the name of the object does not match the name on the URL")
         _need_status(where)
         writing.refuse_late_version(where.shelf.kind, obj)
-        return Response(200, writing.update(self.store, where, lambda _: obj, dry_run=_dry(request)))
+        return Response(200, writing.update(self.store, where, lambda _: obj, dry_run=_dry(request), replace=True))
 
     def _patch(self, where: Route, request: Request) -> Response:
         _need_status(where)
@@ -106,16 +106,10 @@ class Api:
             data, gone = delete(self.store, where, options)
             if not gone or kind == PODS:
                 return Response(200, data)
-            details = {
-                "name": where.name,
-                "group": kind.group,
-                "kind": kind.plural,
-                "uid": decode(data)["metadata"]["uid"],
-            }
-            return Response(
-                200,
-                encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}),
-            )
+            group = {"group": kind.group} if kind.group else {}
+            details = {"name": where.name, **group, "kind": kind.plural, "uid": decode(data)["metadata"]["uid"]}
+            status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+            return Response(200, encode(status))
         chosen = selector(kind, request.query)
         scope = f"{where.namespace}/" if where.namespace else ""
         for key, data in where.shelf.items():

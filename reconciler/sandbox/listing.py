@@ -8,7 +8,7 @@ import msgspec
 from reconciler.runtime.transport import Response
 from reconciler.sandbox.encoding import Json, decode, encode
 from reconciler.sandbox.kinds import Kind
-from reconciler.sandbox.refusal import bad_request, expired
+from reconciler.sandbox.refusal import bad_request, expired, too_new
 from reconciler.sandbox.routes import Route
 from reconciler.sandbox.selectors import selector
 from reconciler.sandbox.store import TooOld
@@ -17,6 +17,8 @@ from reconciler.sandbox.store import TooOld
 def list_page(route: Route, query: Mapping[str, str], version: int) -> Response:
     """One page; `version` is the store's now. Raises a 410 Refusal when the continue token is older than the log."""
     kind = route.shelf.kind
+    if (wanted := query.get("resourceVersion", "")).isdigit() and int(wanted) > version:
+        raise too_new(int(wanted), version)
     after = f"{route.namespace}/" if route.namespace else ""
     scope = after
     if token := query.get("continue"):
@@ -42,6 +44,8 @@ def list_page(route: Route, query: Mapping[str, str], version: int) -> Response:
     meta: Json = {"resourceVersion": str(version)}
     if more:
         meta["continue"] = more
+        if not chosen:
+            meta["remainingItemCount"] = route.shelf.count(after, scope)
     head = encode({"kind": f"{kind.kind}List", "apiVersion": kind.api_version, "metadata": meta})
     return Response(200, b"".join((head[:-1], b',"items":[', b",".join(items), b"]}")))
 
@@ -50,7 +54,7 @@ def _limit(query: Mapping[str, str]) -> int:
     """A list at version 0 comes from the watch cache, which pays no heed to limit."""
     text = query.get("limit", "0")
     if not text.isdigit():
-        raise bad_request(f"limit: invalid value {text!r}: must be a whole number")
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     cached = query.get("resourceVersion") == "0" and "continue" not in query
     return 0 if cached else int(text)
 
@@ -64,7 +68,7 @@ def _read_token(token: str) -> tuple[int, str]:
         read = decode(base64.urlsafe_b64decode(token))
         return int(read["rv"]), str(read["start"])
     except (ValueError, msgspec.DecodeError, KeyError, TypeError) as broken:
-        raise bad_request("continue key is not valid") from broken
+        raise bad_request("invalid continue token: continue key is not valid") from broken
 
 
 def empty_list(kind: Kind, version: int) -> bytes:

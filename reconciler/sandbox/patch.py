@@ -47,25 +47,22 @@ def patched(kind: Kind, obj: Json, content_type: str, body: bytes) -> Json:
         return _json_patch(obj, change)
     if media == MERGE_PATCH or (media == STRATEGIC_MERGE and not kind.custom):
         if not isinstance(change, dict):
-            raise bad_request("error decoding patch: a merge patch is a JSON object")
+            raise bad_request("json: cannot unmarshal array into Go value of type map[string]interface {}")
         return merge(obj, change) if media == MERGE_PATCH else strategic(obj, change)
-    accepted = [JSON_PATCH, MERGE_PATCH] if kind.custom else [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE]
-    text = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
-    raise Refusal(415, "UnsupportedMediaType", text)
+    raise Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def _json_patch(obj: Json, operations: Any) -> Json:
     if not isinstance(operations, list):
-        raise bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+        text = "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+        raise bad_request(text)
     if len(operations) > _MOST_OPERATIONS:
         text = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(operations)}"
         raise Refusal(413, "RequestEntityTooLarge", text)
     try:
         result = jsonpatch.JsonPatch(operations).apply(obj, in_place=True)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as failed:
-        raise not_applicable() from failed
-    except (TypeError, KeyError, AttributeError) as malformed:  # the library's answers to operations of a wrong shape
-        raise bad_request(f"error decoding patch: {malformed}") from malformed
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, KeyError, AttributeError) as bad:
+        raise not_applicable() from bad  # the last three are the library's answers to operations of a wrong shape
     if not isinstance(result, dict):
         raise not_applicable()
     return result

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from reconciler.sandbox.kinds import NAMESPACES
+from reconciler.sandbox.kinds import BUILT_IN
 from reconciler.sandbox.refusal import NoSuchPath
 from reconciler.sandbox.store import Shelf, Store, object_key
 
@@ -42,11 +42,12 @@ def route(store: Store, path: str) -> Route:
         case _:
             raise NoSuchPath
     shelf = store.find(group, version, plural)
+    unknown = NoSuchPath(known_group=any(kind.group == group for kind in BUILT_IN))
     if shelf is None or len(tail) > 2:
-        raise NoSuchPath
-    if shelf.kind != NAMESPACES and bool(namespace) > shelf.kind.namespaced:
-        raise NoSuchPath
+        raise unknown
     name, subresource = (*tail, "", "")[:2]
+    if namespace and not shelf.kind.namespaced:
+        raise unknown
     if name and shelf.kind.namespaced and not namespace:
-        raise NoSuchPath
+        raise unknown
     return Route(shelf, namespace, name, subresource)

@@ -87,6 +87,11 @@ class Shelf:
             if data is not None:
                 yield each, data
 
+    def count(self, after: str, scope: str) -> int:
+        """How many keys with this prefix come after a key."""
+        ends = bisect.bisect_left(self._order, scope + "\U0010ffff") if scope else len(self._order)
+        return ends - bisect.bisect_right(self._order, after)
+
     def _since(self, version: int) -> list[Change]:
         return self.changes(self.position(version))
 

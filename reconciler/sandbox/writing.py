@@ -2,13 +2,24 @@
 
 from collections.abc import Callable
 
-from reconciler.sandbox import defaults, validation
+from reconciler.sandbox import amounts, defaults, validation
 from reconciler.sandbox.deleting import drop, released
 from reconciler.sandbox.encoding import Json, encode, stamp
 from reconciler.sandbox.kinds import DEFINITIONS, DEPLOYMENTS, JOBS, PODS, Kind, defined
-from reconciler.sandbox.refusal import STALE, already_exists, bad_request, conflict, invalid, not_found
+from reconciler.sandbox.refusal import (
+    STALE,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    undecodable_patch,
+)
 from reconciler.sandbox.routes import Route
 from reconciler.sandbox.store import Store, object_key
+
+_KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+"""Metadata that only the server changes."""
 
 
 def create(store: Store, route: Route, obj: Json, *, dry_run: bool = False) -> bytes:
@@ -16,20 +27,21 @@ def create(store: Store, route: Route, obj: Json, *, dry_run: bool = False) -> b
     kind = route.shelf.kind
     meta = obj.setdefault("metadata", {})
     _name(store, route, meta)
+    meta["uid"] = store.new_uid()
     defaults.on_create(kind, obj)
     defaults.on_write(kind, obj)
+    _canonicalise(kind, obj, patched=False)
+    if kind == JOBS:
+        _label_job_template(obj)
     validation.check(kind, obj, None)
     key = object_key(route.namespace, meta["name"])
     if route.shelf.raw(key) is not None:
         raise already_exists(kind, meta["name"])
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"):
         meta.pop(field, None)
-    meta["uid"] = store.new_uid()
     meta["creationTimestamp"] = stamp(store.now())
     if defaults.counts_generations(kind):
         meta["generation"] = 1
-    if kind == JOBS:
-        _label_job_template(obj)
     if dry_run:
         return encode(obj)
     data = store.put(kind, key, obj)
@@ -37,6 +49,16 @@ def create(store: Store, route: Route, obj: Json, *, dry_run: bool = False) -> b
         for each in defined(obj):
             store.open(each)
     return data
+
+
+def _canonicalise(kind: Kind, obj: Json, *, patched: bool) -> None:
+    try:
+        amounts.canonicalise(kind, obj)
+    except ValueError as wrong:
+        if patched:
+            raise undecodable_patch(str(wrong)) from wrong
+        text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {wrong}'
+        raise bad_request(text) from wrong
 
 
 def _name(store: Store, route: Route, meta: Json) -> None:
@@ -48,8 +70,6 @@ def _name(store: Store, route: Route, meta: Json) -> None:
         meta.pop("namespace", None)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = meta["generateName"] + store.new_suffix()
-    if not meta.get("name"):
-        raise invalid(kind, "", [("metadata.name", "Required value: name or generateName is required")])
 
 
 def _label_job_template(job: Json) -> None:
@@ -57,12 +77,15 @@ def _label_job_template(job: Json) -> None:
     meta = job["metadata"]
     marks = {"batch.kubernetes.io/controller-uid": meta["uid"], "batch.kubernetes.io/job-name": meta["name"]}
     marks |= {"controller-uid": meta["uid"], "job-name": meta["name"]}
+    meta["labels"] = {**(meta.get("labels") or {}), **marks}
     template = job["spec"]["template"].setdefault("metadata", {})
     template["labels"] = {**(template.get("labels") or {}), **marks}
     job["spec"]["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": meta["uid"]}}
 
 
-def update(store: Store, route: Route, change: Callable[[Json], Json], *, dry_run: bool = False) -> bytes:
+def update(
+    store: Store, route: Route, change: Callable[[Json], Json], *, dry_run: bool = False, replace: bool = False
+) -> bytes:
     """Change an object by `change`, which gets a copy of the old one. An equal result is no write. Raises Refusal."""
     kind, key = route.shelf.kind, route.key
     old = store.get(kind, key)
@@ -70,17 +93,21 @@ def update(store: Store, route: Route, change: Callable[[Json], Json], *, dry_ru
         raise not_found(kind, route.name)
     new: Json = {"kind": kind.kind, "apiVersion": kind.api_version} | change(_copy(store, route))
     meta = new.setdefault("metadata", {})
-    if (uid := meta.get("uid")) and uid != old["metadata"]["uid"]:
+    if replace and (uid := meta.get("uid")) and uid != old["metadata"]["uid"]:
+        # A PUT states its UID as a precondition; a patch does not, and changes an immutable field instead (422, below).
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
         raise conflict(kind, route.name, why)
     if meta.get("resourceVersion") and meta["resourceVersion"] != old["metadata"]["resourceVersion"]:
         raise conflict(kind, route.name, STALE)
-    for field in ("uid", "creationTimestamp", "generation", "namespace"):
-        if field in old["metadata"] and (field in ("creationTimestamp", "generation") or not meta.get(field)):
-            meta[field] = old["metadata"][field]
+    for field in _KEPT:
+        _restore(meta, old["metadata"], field)
+    for field in ("uid", "name", "namespace"):
+        if not meta.get(field):
+            _restore(meta, old["metadata"], field)
     meta["resourceVersion"] = old["metadata"]["resourceVersion"]
     _mask(kind, route.subresource, new, old)
     defaults.on_write(kind, new)
+    _canonicalise(kind, new, patched=not replace)
     validation.check(kind, new, old)
     meta = new["metadata"]
     if new == old:
