@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import subprocess
 import urllib.request
 from collections.abc import Iterable
@@ -82,6 +83,8 @@ class ControlPlane:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+        for bulky in ("etcd", "kubelets"):  # the logs stay, for whoever has to find out why
+            shutil.rmtree(self.folder / bulky, ignore_errors=True)
 
     def stop_apiserver(self) -> None:
         """Kill the API server; etcd keeps the objects."""
@@ -93,7 +96,11 @@ class ControlPlane:
         self._wait_ready()
 
     def compact(self) -> None:
-        """Make etcd forget all versions but the current ones: continue tokens and old watches then get a 410."""
+        """Make etcd forget all versions but the current ones.
+
+        The API server answers old watches and pages from its own memory as long as it can, so only after a restart of
+        it are they all gone (410).
+        """
         self._etcd("kv/compaction", {"revision": self._etcd("kv/range", {"key": "AA=="})["header"]["revision"]})
 
     def kubeconfig_for(self, name: str, *, token: str, user: str | None = None, groups: Iterable[str] = ()) -> Path:

@@ -41,6 +41,7 @@ func kubelet(o options, config *restclient.Config) *kubemark.HollowKubelet {
 		RegisterWithTaints: o.taints,
 	})
 	settings.ProviderID = o.providerID
+	settings.NodeStatusUpdateFrequency.Duration = o.statusPeriod
 	settings.SyncFrequency.Duration = time.Second
 	// Nothing in the tests dials a kubelet, and no port means no port to fight for.
 	settings.EnableServer = false

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ type options struct {
 	reset                                bool
 	run, missingImage                    string
 	runEnv                               []string
+	statusPeriod                         time.Duration
 }
 
 func optionsFromFlags(args []string) options {
@@ -46,6 +48,7 @@ func optionsFromFlags(args []string) options {
 	f.StringVar(&o.run, "run", "", "really run containers whose command has this word")
 	f.StringArrayVar(&o.runEnv, "run-env", nil, "KEY=VALUE added to the environment of such containers")
 	f.StringVar(&o.missingImage, "missing-image", "", "images whose name holds this text cannot be pulled")
+	f.DurationVar(&o.statusPeriod, "status-period", 10*time.Second, "how often the node status is computed")
 	exitOn(f.Parse(args))
 
 	size := resource.MustParse(memory)
