@@ -3,11 +3,11 @@
 from datetime import timedelta
 from typing import Literal
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import field_validator
 
 from reconciler.model import quantity
 from reconciler.model.policy import CapacityPolicy
-from reconciler.settings.duration import Duration, text
+from reconciler.settings.duration import Duration
 from reconciler.settings.fields import Section, knob
 from reconciler.settings.kinds import NAME, NAME_RULES
 
@@ -46,16 +46,16 @@ class ProbeSettings(Section):
         pattern=NAME,
         allowed=NAME_RULES,
     )
-    device_mount: bool = knob(
-        True,
-        "Ask for the GPUs by the /dev/null mount as well as by environment: Bottlerocket reads the mount, AL2023 the"
-        " environment, each ignores the other. The mount is a hostPath, so the namespace must allow it.",
-        example="false",
-    )
     sys_admin: bool = knob(
         False,
         "Give the probe CAP_SYS_ADMIN, for container toolkits that honour neither mount nor environment without it.",
         example="false",
+    )
+    read_only_root: bool = knob(
+        True, "Mount the probe's root file system read-only; false where a container runtime cannot.", example="false"
+    )
+    user: int = knob(
+        65532, "Numeric user and group of the probe; never root.", unit="(user id)", example=65532, ge=1, le=2**31 - 1
     )
     service_account: str | None = knob(
         None,
@@ -77,28 +77,21 @@ class ProbeSettings(Section):
         timedelta(minutes=2),
         "The Job ends after this time, image pull and retries included.",
         example="2m",
-        ge=timedelta(seconds=10),
+        ge=timedelta(seconds=90),  # the program ends itself after 60 s and must come to say so
         le=timedelta(hours=1),
     )
-    program_deadline: Duration = knob(
-        timedelta(seconds=30),
-        "The program itself ends after this time, should the driver hang.",
-        example="30s",
-        ge=timedelta(seconds=1),
-        le=timedelta(minutes=10),
-    )
     tries: int = knob(
-        3,
-        "How often a pod of the Job is tried within its deadline (backoffLimit plus one).",
+        4,
+        "How often the probe is tried within its deadline, while its answer may still change (the driver is loading).",
         unit="times",
-        example=3,
+        example=4,
         ge=1,
         le=10,
     )
     ttl: Duration = knob(
-        timedelta(hours=1),
+        timedelta(minutes=10),
         "How long Kubernetes keeps the finished Job, so that people can look at it.",
-        example="1h",
+        example="10m",
         ge=timedelta(minutes=1),
         le=timedelta(days=7),
     )
@@ -126,13 +119,3 @@ class ProbeSettings(Section):
         except quantity.QuantityError:
             pass
         raise ValueError("it is no Kubernetes quantity above zero")
-
-    @field_validator("program_deadline")
-    @classmethod
-    def _within_the_job(cls, value: timedelta, info: ValidationInfo) -> timedelta:
-        deadline = info.data.get("deadline")
-        if deadline is not None and value >= deadline:
-            raise ValueError(
-                f"it is not less than probe.deadline ({text(deadline)}), so the program could never report"
-            )
-        return value

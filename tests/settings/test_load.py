@@ -161,7 +161,7 @@ def test_an_unknown_name_in_the_file_stops_with_its_line(
         ("probe", "runtime_class", "NVIDIA", "object's name"),
         ("probe", "memory", "64Mb", "a Kubernetes quantity"),
         ("probe", "cpu", "0", "above zero"),
-        ("probe", "program_deadline", "2m", "less than probe.deadline (2m)"),
+        ("probe", "user", "0", "from 1 to"),
         ("kubernetes", "namespace", "My.Space", "a namespace's name"),
         ("aws", "region", "Ireland", "such as eu-west-1"),
         ("aws", "role_arn", "gpu-reconciler", "a role's ARN"),
