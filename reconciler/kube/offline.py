@@ -1,0 +1,95 @@
+"""Which nodes and pods does this file hold? What `kubectl get nodes,pods -A -o json` wrote, without a cluster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw, Struct
+
+from reconciler.kube.parse import NodeParser, Odd
+from reconciler.kube.pods import PodParser
+from reconciler.kube.trouble import Report, Trouble
+from reconciler.kube.wire import NodeWire, PageOf, PodWire
+from reconciler.model.node import NodeView
+from reconciler.model.workload import PodView
+
+
+class UnreadableFile(Exception):
+    """The file is not what kubectl writes; the text names the line and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What the file holds, in its order."""
+
+    nodes: Sequence[NodeView]
+    pods: Sequence[PodView]
+
+
+class _Kind(Struct):
+    kind: str | None = None
+
+
+_PAGE = msgspec.json.Decoder(PageOf[Raw])
+_KIND = msgspec.json.Decoder(_Kind)
+_NODE = msgspec.json.Decoder(NodeWire)
+_POD = msgspec.json.Decoder(PodWire)
+
+_HINT = "expected the output of: kubectl get nodes,pods -A -o json"
+
+
+def read(content: bytes, report: Report) -> Dump:
+    """All nodes and pods. Odd fields are told and stepped over as with a live cluster; raises UnreadableFile."""
+    items = _items(content)
+    parse_node, parse_pod = NodeParser(), PodParser()
+    nodes: list[NodeView] = []
+    pods: list[PodView] = []
+    position = 0
+    for raw in items:
+        one = bytes(raw)
+        position = content.index(one, position)
+        try:
+            kind = _KIND.decode(one).kind
+            if kind == "Node":
+                node = _NODE.decode(one)
+                nodes.append(parse_node(node, _telling(report, "Node", node.metadata.name)))
+            elif kind == "Pod":
+                pod = _POD.decode(one)
+                view = parse_pod(pod, _telling(report, "Pod", pod.metadata.name))
+                pods += [view] if view is not None else []
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UnreadableFile(f"line {_line(content, position)}: {error}; {_HINT}") from None
+        position += len(one)
+    return Dump(nodes, pods)
+
+
+def _items(content: bytes) -> list[Raw]:
+    """A list's items, or the one object that the file holds."""
+    if not content.strip():
+        raise UnreadableFile(f"line 1: the file is empty; {_HINT}")
+    try:
+        content.decode()
+        if _KIND.decode(content).kind in ("Node", "Pod"):
+            return [Raw(content)]
+        page = _PAGE.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UnreadableFile(f"line {_line(content, _offset(error, content))}: {error}; {_HINT}") from None
+    if page.items is None:
+        raise UnreadableFile(f"line 1: there is no list of items; {_HINT}")
+    return page.items
+
+
+def _offset(error: Exception, content: bytes) -> int:
+    """Where the text stops being JSON: msgspec says it in words only, and at the end when it is cut off."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.start
+    _, found, position = str(error).rpartition("(byte ")
+    return int(position.rstrip(")")) if found else len(content) if "truncated" in str(error) else 0
+
+
+def _line(content: bytes, offset: int) -> int:
+    return content.count(b"\n", 0, offset) + 1
+
+
+def _telling(report: Report, kind: str, name: str) -> Odd:
+    return lambda why: report(Trouble(kind, name, why))
