@@ -1,0 +1,20 @@
+"""What must the controller's account be able to do? Data, for the manifests' test and a real API server."""
+
+from tests.deploy.rights import Attempt
+
+OWN = "gpu-reconciler"
+CATALOG = "gpu-reconciler-catalog"
+LEASE = "gpu-reconciler"
+
+NEEDED = (
+    *(Attempt(verb, "", "nodes") for verb in ("get", "list", "watch", "patch")),
+    Attempt("patch", "", "nodes/status"),
+    *(Attempt(verb, "", "pods") for verb in ("list", "watch")),
+    *(Attempt(verb, "karpenter.sh", "nodeclaims") for verb in ("list", "watch")),
+    *(Attempt(verb, "batch", "jobs", OWN) for verb in ("create", "get", "list", "watch")),
+    Attempt("create", "", "configmaps", OWN),
+    *(Attempt(verb, "", "configmaps", OWN, CATALOG) for verb in ("get", "list", "watch", "update", "patch")),
+    Attempt("create", "coordination.k8s.io", "leases", OWN),
+    *(Attempt(verb, "coordination.k8s.io", "leases", OWN, LEASE) for verb in ("get", "update", "patch")),
+    Attempt("create", "", "events", "default"),
+)
