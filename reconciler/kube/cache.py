@@ -39,6 +39,10 @@ class Mirror(Generic[V]):
                 for key in [key for key in self._views if key not in present]:
                     self._forget(key)
 
+    def views(self) -> Collection[V]:
+        """All of them, as they are now."""
+        return list(self._views.values())
+
     def __len__(self) -> int:
         return len(self._views)
 
@@ -73,7 +77,7 @@ class NodeCache(Mirror[NodeView]):
         return sorted(self._by_type.get(instance_type, ()))
 
     def all(self) -> Iterable[NodeView]:
-        return list(self._views.values())
+        return self.views()
 
     def _refreshed(self, before: NodeView, view: NodeView) -> NodeView:
         return view  # its resourceVersion is newer, and a taint is written with it
@@ -151,9 +155,6 @@ class ClaimCache(Mirror[NodeClaimView]):
         super().__init__()
         self._promised = promised
         self.on_change(self._name)
-
-    def all(self) -> Iterable[NodeClaimView]:
-        return list(self._views.values())
 
     def _name(self, before: NodeClaimView | None, after: NodeClaimView | None) -> None:
         known = before.instance_type if before is not None else None

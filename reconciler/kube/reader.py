@@ -109,7 +109,7 @@ class Reader(Generic[W, V]):
         """One page of a list. Raises msgspec.DecodeError when the page as such cannot be read."""
         try:
             page = self._page.decode(body)
-        except msgspec.ValidationError:
+        except msgspec.DecodeError:
             raw = _RAW_PAGE.decode(body)
             read = [self._tolerantly(one) for one in raw.items or ()]
             items = [item for item in read if item is not None]
@@ -122,7 +122,7 @@ class Reader(Generic[W, V]):
         if not line.startswith((b'{"type":"BOOKMARK"', b'{"type":"ERROR"')):
             try:
                 event = self._event.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except msgspec.DecodeError:
                 return self._odd_event(line)
             if event.type in ("ADDED", "MODIFIED"):
                 return self._item(event.object)
@@ -148,19 +148,23 @@ class Reader(Generic[W, V]):
             if event.type == "DELETED":
                 identity = _IDENTITY.decode(event.object).metadata
                 return Removed(self._key(identity), identity.resource_version or "")
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.DecodeError as error:
             self._report(Trouble(self.kind, "", f"a watch line of {len(line)} bytes cannot be read: {error}"))
             return Unreadable()
         return self._tolerantly(event.object) or Unreadable()
 
     def _tolerantly(self, raw: Raw) -> Item[V] | None:
-        """One object by itself; what is wrong is told. None when it cannot even be named."""
+        """One object by itself; what is wrong is told. None when it cannot even be named.
+
+        Bytes that are no UTF-8 are replaced: the API server writes none, but whoever stands between us may.
+        """
+        text = bytes(raw).decode(errors="replace")
         try:
-            return self._item(self._object.decode(raw))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._item(self._object.decode(text))
+        except msgspec.DecodeError as error:
             try:
-                meta = _IDENTITY.decode(raw).metadata
-            except (msgspec.DecodeError, UnicodeDecodeError):
+                meta = _IDENTITY.decode(text).metadata
+            except msgspec.DecodeError:
                 self._report(Trouble(self.kind, "", f"an object without a readable name is left out: {error}"))
                 return None
             self._report(Trouble(self.kind, _name(meta), f"{error}; what was known of the object stays"))

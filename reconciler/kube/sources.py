@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from reconciler.kube import parse
+from reconciler.kube import parse, probe_views
 from reconciler.kube.pods import PodParser
+from reconciler.kube.probe_job import PROBE_LABEL_VALUE
+from reconciler.kube.probe_views import JobView, JobWire, ProbePodView, ProbePodWire
 from reconciler.kube.reader import Reader, by_name, by_uid
 from reconciler.kube.trouble import Report
 from reconciler.kube.wire import ClaimWire, NodeWire, PodWire
+from reconciler.model import names
 from reconciler.model.node import NodeClaimView, NodeView
 from reconciler.model.workload import PodView
 
@@ -42,3 +45,16 @@ def pods(report: Report) -> Source[PodView]:
 def node_claims(report: Report) -> Source[NodeClaimView]:
     reader = Reader("NodeClaim", ClaimWire, parse.node_claim, by_name, report)
     return Source("/apis/karpenter.sh/v1/nodeclaims", reader, optional=True)
+
+
+_PROBES = {"labelSelector": f"{names.LABEL_PROBE}={PROBE_LABEL_VALUE}"}
+
+
+def probe_jobs(report: Report, namespace: str) -> Source[JobView]:
+    reader = Reader("Job", JobWire, probe_views.job, by_name, report)
+    return Source(f"/apis/batch/v1/namespaces/{namespace}/jobs", reader, _PROBES)
+
+
+def probe_pods(report: Report, namespace: str) -> Source[ProbePodView]:
+    reader = Reader("Pod", ProbePodWire, probe_views.probe_pod, by_name, report)
+    return Source(f"/api/v1/namespaces/{namespace}/pods", reader, _PROBES)

@@ -148,7 +148,7 @@ class Watcher(Generic[V]):
             self.heard = anyio.current_time()
             try:
                 page = self.source.reader.page(body)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except msgspec.DecodeError as error:
                 raise Unavailable(f"listing {self.source.path}: the answer cannot be read: {error}") from error
             for item in page.items:
                 self._take(item)

@@ -321,16 +321,16 @@ async def test_a_kind_may_be_absent_then_come_and_go() -> None:
         world.do("POST", source.path, claim)
         await anyio.sleep(65)
         assert types == ["g5.xlarge"]
-        assert [one.name for one in cache.all()] == ["c1"]
+        assert [one.name for one in cache.views()] == ["c1"]
 
         world.store.close(kind)
         await anyio.sleep(65)
-        assert list(cache.all()) == []
+        assert list(cache.views()) == []
 
         claims(world)
         world.do("POST", source.path, claim)
         await anyio.sleep(130)
-        assert [one.name for one in cache.all()] == ["c1"]
+        assert [one.name for one in cache.views()] == ["c1"]
         tasks.cancel_scope.cancel()
 
 

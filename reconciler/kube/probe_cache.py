@@ -1,0 +1,76 @@
+"""How far is the probe of each node's present boot? Jobs and pods, put together when asked."""
+
+from collections.abc import Callable
+
+import anyio
+
+from reconciler.kube.cache import Mirror
+from reconciler.kube.probe_verdict import verdict
+from reconciler.kube.probe_views import JobView, ProbePodView
+from reconciler.model.node import NodeName, NodeView
+from reconciler.model.probe_state import NotProbed, ProbeState
+
+SETTLE = 15.0
+"""Seconds. Jobs and pods come by two watches; a Job's end may overtake the last word of its pod by so much."""
+
+
+class ProbeCache:
+    """Sinks are `jobs.take` and `pods.take`. A pod's last view is kept as long as its Job is there.
+
+    The Job controller deletes the pods of a Job whose deadline has passed, and with them the reason why they never
+    started; so a removed pod is still evidence.
+    """
+
+    def __init__(
+        self,
+        changed: Callable[[NodeName], None] = lambda name: None,
+        *,
+        time: Callable[[], float] = anyio.current_time,
+    ) -> None:
+        self.jobs: Mirror[JobView] = Mirror()
+        self.pods: Mirror[ProbePodView] = Mirror()
+        self.jobs.on_change(self._job_changed)
+        self.pods.on_change(self._pod_changed)
+        self._changed = changed
+        self._time = time
+        self._by_boot: dict[tuple[str, str], dict[str, JobView]] = {}
+        self._evidence: dict[str, dict[str, ProbePodView]] = {}
+        self._ended: dict[str, float] = {}
+
+    def state(self, node: NodeView) -> ProbeState:
+        """What the newest Job of this very node and boot tells."""
+        jobs = self._by_boot.get((node.key.uid, node.boot_id))
+        if not jobs:
+            return NotProbed()
+        job = max(jobs.values(), key=lambda job: (job.created, job.name))
+        pods = list(self._evidence.get(job.uid, {}).values())
+        ended = self._ended.get(job.uid)
+        return verdict(job, pods, settled=ended is not None and self._time() - ended >= SETTLE)
+
+    def _job_changed(self, before: JobView | None, after: JobView | None) -> None:
+        if before is not None:
+            boot = (before.node_uid, before.boot_id)
+            jobs = self._by_boot.get(boot, {})
+            jobs.pop(before.uid, None)
+            if not jobs:
+                self._by_boot.pop(boot, None)
+        if before is not None and (after is None or after.uid != before.uid):
+            self._evidence.pop(before.uid, None)
+            self._ended.pop(before.uid, None)
+        if after is not None:
+            self._by_boot.setdefault((after.node_uid, after.boot_id), {})[after.uid] = after
+            if after.end is not None:
+                self._ended.setdefault(after.uid, self._time())
+        job = after if after is not None else before
+        if job is not None:
+            self._changed(job.node)
+
+    def _pod_changed(self, before: ProbePodView | None, after: ProbePodView | None) -> None:
+        pod = after if after is not None else before
+        if pod is None:
+            return
+        if after is not None:
+            self._evidence.setdefault(after.job_uid, {})[after.name] = after
+        elif not any(job.uid == pod.job_uid for job in self.jobs.views()):
+            self._evidence.pop(pod.job_uid, None)
+        self._changed(pod.node)
