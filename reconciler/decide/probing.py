@@ -1,0 +1,32 @@
+"""Is a probe due, and when should somebody look at it again?"""
+
+from datetime import datetime, timedelta
+
+from reconciler.decide.facts import CapacityFacts
+from reconciler.decide.finding import Ended
+from reconciler.decide.verdict import Verdict
+from reconciler.model.plan import RunProbe
+from reconciler.model.policy import CapacityPolicy
+from reconciler.model.probe_state import Probing
+
+
+def due(
+    facts: CapacityFacts, policy: CapacityPolicy, verdict: Verdict, ended: Ended | None, now: datetime
+) -> tuple[RunProbe | None, timedelta | None]:
+    """The probe to run now, and when to look again.
+
+    One for each boot, and one more each time that a verdict without full figures has grown old.
+    """
+    node = facts.node
+    if not policy.probe or not verdict.probe_wanted or verdict.conclusive:
+        return None, None
+    if isinstance(facts.probe, Probing):
+        return None, policy.probe_poll
+    if not node.ready or not node.boot_id:
+        return None, None  # the node's next event tells; until then a probe could not run, or not be named
+    if ended is None or not ended.fresh:
+        return RunProbe(node.key, node.boot_id, node.instance_type), policy.probe_poll
+    left = min(ended.probe.at + policy.probe_retry - now, policy.probe_retry)
+    if left > timedelta(0):
+        return None, left
+    return RunProbe(node.key, node.boot_id, node.instance_type, ended.serial + 1), policy.probe_poll

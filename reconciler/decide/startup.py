@@ -1,0 +1,39 @@
+"""May pods come? The startup taint goes when the value is true and the device plugin has its GPUs, or never will."""
+
+from reconciler.decide.claim import Claim
+from reconciler.decide.verdict import SILENT
+from reconciler.model import names
+from reconciler.model.node import NodeView
+from reconciler.model.plan import ClearTaint
+from reconciler.model.policy import CapacityPolicy
+from reconciler.model.reasons import Reason
+
+_AT_ONCE = frozenset({Reason.NO_GPU, Reason.NOT_NVIDIA, Reason.MULTI_GPU, Reason.MIG})
+"""Nothing will be advertised here by decision, so there is nothing to wait for."""
+
+_BROKEN = frozenset({Reason.NO_NVML, Reason.CONTESTED, Reason.NOTHING_LEFT, Reason.WOULD_OVERCOMMIT})
+
+
+def waits_for(claim: Claim, node: NodeView, policy: CapacityPolicy, *, probe_over: bool) -> str:
+    """Why the taint must stay, as a clause; empty where it may go."""
+    verdict = claim.verdict
+    if verdict.reason in _AT_ONCE or (verdict.reason is Reason.GPU_LOST and verdict.mib is None):
+        return ""
+    if verdict.reason in SILENT or verdict.reason in _BROKEN:
+        return "until that has changed"
+    if verdict.reason is not Reason.FOREIGN_VALUE:
+        if verdict.mib is None:
+            return "until that is known"
+        if not claim.holds:
+            return "until the node shows the figure"
+        if not probe_over:
+            return "until the probe has answered"
+    if not any(node.allocatable.get(name, 0) > 0 for name in (policy.gpu_resource, names.GPU_SHARED_RESOURCE)):
+        return f"until the device plugin offers {policy.gpu_resource}"
+    return ""
+
+
+def clear(node: NodeView) -> ClearTaint:
+    """Every taint but ours, in order: the list is written whole."""
+    keep = tuple(taint for taint in node.taints if taint.key != names.STARTUP_TAINT)
+    return ClearTaint(node.key, names.STARTUP_TAINT, keep, node.resource_version)
