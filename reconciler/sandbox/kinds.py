@@ -54,6 +54,7 @@ EVENTS = Kind("", "v1", "events", "Event")
 SERVICEACCOUNTS = Kind("", "v1", "serviceaccounts", "ServiceAccount")
 JOBS = Kind("batch", "v1", "jobs", "Job", status=True)
 DEPLOYMENTS = Kind("apps", "v1", "deployments", "Deployment", status=True)
+REPLICASETS = Kind("apps", "v1", "replicasets", "ReplicaSet", status=True)
 DAEMONSETS = Kind("apps", "v1", "daemonsets", "DaemonSet", status=True)
 BUDGETS = Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", status=True)
 LEASES = Kind("coordination.k8s.io", "v1", "leases", "Lease")
@@ -71,6 +72,7 @@ BUILT_IN = (
     SERVICEACCOUNTS,
     JOBS,
     DEPLOYMENTS,
+    REPLICASETS,
     DAEMONSETS,
     BUDGETS,
     LEASES,

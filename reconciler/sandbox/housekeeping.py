@@ -1,0 +1,107 @@
+"""What does the cluster tidy by itself? Taints of nodes ready or not, pods without a node, objects without an owner."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from reconciler.sandbox.attending import attend
+from reconciler.sandbox.client import Client, Rejected
+from reconciler.sandbox.defaults import NOT_READY
+from reconciler.sandbox.encoding import Json
+from reconciler.sandbox.kinds import DEPLOYMENTS, JOBS, NODES, PODS, REPLICASETS, Kind
+from reconciler.sandbox.mirror import Bell, Mirror
+from reconciler.sandbox.owning import controller_of
+
+_QUARANTINE = timedelta(seconds=40)
+"""How long a pod may be bound to a node that is not there before it is removed (podgc)."""
+
+
+class NodeLifecycle:
+    """Keeps the not-ready taint as the Ready condition says. Heartbeats are believed for ever."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._bell = Bell()
+        self._nodes = Mirror(client, NODES, self._bell)
+
+    async def run(self) -> None:
+        await attend(self._bell, (self._nodes,), self._pass)
+
+    async def _pass(self) -> None:
+        for node in self._nodes:
+            taints = node["spec"].get("taints") or []
+            others = [taint for taint in taints if taint["key"] != NOT_READY]
+            wanted = others if node_ready(node) else [*others, {"key": NOT_READY, "effect": "NoSchedule"}]
+            if len(wanted) != len(taints):
+                meta = node["metadata"]
+                change = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "spec": {"taints": wanted or None}}
+                self._nodes.note(await self._client.merge(NODES, "", meta["name"], change))
+
+
+def node_ready(node: Json) -> bool:
+    """Whether the node's Ready condition is True."""
+    conditions = node.get("status", {}).get("conditions") or []
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+class GarbageCollector:
+    """Removes pods of nodes that are gone, and what Jobs, ReplicaSets and Deployments leave behind."""
+
+    def __init__(self, client: Client, now: Callable[[], datetime]) -> None:
+        self._client = client
+        self._now = now
+        self._bell = Bell()
+        self._nodes = Mirror(client, NODES, self._bell)
+        self._pods = Mirror(client, PODS, self._bell)
+        self._sets = Mirror(client, REPLICASETS, self._bell)
+        jobs, deployments = Mirror(client, JOBS, self._bell), Mirror(client, DEPLOYMENTS, self._bell)
+        self._owners = {"Job": jobs, "ReplicaSet": self._sets, "Deployment": deployments}
+        self._orphaned: dict[str, datetime] = {}
+
+    async def run(self) -> None:
+        await attend(self._bell, (self._nodes, self._pods, *self._owners.values()), self._pass)
+
+    async def _pass(self) -> float | None:
+        for kind, dependants in ((PODS, self._pods), (REPLICASETS, self._sets)):
+            for each in dependants:
+                await self._without_owner(kind, dependants, each)
+        return await self._without_node()
+
+    async def _without_owner(self, kind: Kind, mirror: Mirror, obj: Json) -> None:
+        owner, meta = controller_of(obj), obj["metadata"]
+        owners = None if owner is None else self._owners.get(owner["kind"])
+        if owner is None or owners is None or "deletionTimestamp" in meta:
+            return
+        found = owners.get(meta["namespace"], owner["name"])
+        if found is None or found["metadata"]["uid"] != owner["uid"]:
+            # The mirror may lag behind, so ask once more before anything is removed.
+            found = await self._client.get(owners.kind, meta["namespace"], owner["name"])
+        if found is None or found["metadata"]["uid"] != owner["uid"]:
+            await self._remove(kind, mirror, obj, {})
+
+    async def _without_node(self) -> float | None:
+        """Pods whose node has been away for the whole quarantine; says when the next is due."""
+        names = {node["metadata"]["name"] for node in self._nodes}
+        orphans = {
+            pod["metadata"]["uid"]: pod for pod in self._pods if pod["spec"].get("nodeName", "") not in {*names, ""}
+        }
+        self._orphaned = {uid: self._orphaned.get(uid, self._now()) for uid in orphans}
+        for uid, since in list(self._orphaned.items()):
+            if self._now() - since >= _QUARANTINE:
+                await self._remove(PODS, self._pods, orphans[uid], {"gracePeriodSeconds": 0})
+                del self._orphaned[uid]
+        first = min(self._orphaned.values(), default=None)
+        return None if first is None else (first + _QUARANTINE - self._now()).total_seconds()
+
+    async def _remove(self, kind: Kind, mirror: Mirror, obj: Json, options: Json) -> None:
+        meta = obj["metadata"]
+        held = {"preconditions": {"uid": meta["uid"]}, "propagationPolicy": "Background", **options}
+        try:
+            left = await self._client.delete(kind, meta["namespace"], meta["name"], held)
+        except Rejected as no:
+            if no.status != 409:
+                raise
+            return
+        if left is not None and left["kind"] == obj["kind"] and "deletionTimestamp" in left["metadata"]:
+            mirror.note(left)
+        else:
+            mirror.forget(obj)
