@@ -42,6 +42,12 @@ class Metrics:
             ["node", "instance_type", "reason"],
             registry=self.registry,
         )
+        self._troubles = Counter(
+            "gpu_reconciler_troubles",
+            "Odd objects, broken watches and the like, by the kind of object.",
+            ["kind"],
+            registry=self.registry,
+        )
         self._leader = Gauge("gpu_reconciler_leader", "1 while this replica leads.", registry=self.registry)
         self._synced = Gauge(
             "gpu_reconciler_synced", "1 once every watched kind has been read.", registry=self.registry
@@ -51,6 +57,9 @@ class Metrics:
     def passed(self, loop: str, result: str, seconds: float) -> None:
         self._passes.labels(loop, result).inc()
         self._seconds.labels(loop).observe(seconds)
+
+    def trouble(self, kind: str) -> None:
+        self._troubles.labels(kind).inc()
 
     def leading(self, leads: bool) -> None:
         self._leader.set(leads)
