@@ -1,0 +1,155 @@
+"""How does all of it become one cluster? Server, controllers, scheduler and nodes in one task group."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+
+from reconciler.runtime.clock import LoopClock
+from reconciler.sandbox.api import Api
+from reconciler.sandbox.budgets import BudgetController
+from reconciler.sandbox.client import Client
+from reconciler.sandbox.deployments import DeploymentController
+from reconciler.sandbox.encoding import Json
+from reconciler.sandbox.faults import Faults
+from reconciler.sandbox.host import Host
+from reconciler.sandbox.housekeeping import GarbageCollector, NodeLifecycle
+from reconciler.sandbox.jobs import JobController
+from reconciler.sandbox.kinds import CONFIGMAPS, DEFINITIONS, NAMESPACES, NODECLAIMS, NODEPOOLS, NODES, Kind, definition
+from reconciler.sandbox.kubelet import Kubelet
+from reconciler.sandbox.machine import Machine
+from reconciler.sandbox.memory import MemoryTransport
+from reconciler.sandbox.programs import Pretend, Runtime
+from reconciler.sandbox.record import Record
+from reconciler.sandbox.scheduler import Scheduler
+from reconciler.sandbox.store import Store
+
+START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+ADMIN = "admin"
+
+
+@dataclass(slots=True)
+class _Up:
+    """A node that is up: its machine, its containers, and what ends its kubelet."""
+
+    machine: Machine
+    host: Host
+    kubelet: Kubelet
+    scope: anyio.CancelScope
+
+
+class Sandbox:
+    """A running cluster. Everything in it ends with its context.
+
+    async with Sandbox() as sandbox:
+        await sandbox.add_node("gpu-1")
+        transport = sandbox.transport("gpu-reconciler")
+    """
+
+    def __init__(
+        self, *, start: datetime = START, seed: int = 0, runtime: Runtime | None = None, history: int = 4096
+    ) -> None:
+        self.clock = LoopClock(start)
+        self.store = Store(self.clock.now, seed=seed, history=history)
+        self.api = Api(self.store)
+        self.faults = Faults(seed=seed, on_change=self.store.wake_all)
+        self.record = Record()
+        self.admin = self.client(ADMIN)
+        self._runtime = runtime if runtime is not None else Pretend()
+        self._group = anyio.create_task_group()
+        self._up: dict[str, _Up] = {}
+
+    def transport(self, user: str) -> MemoryTransport:
+        """The server as this user sees it: with faults, and on record."""
+        return MemoryTransport(self.api, user, faults=self.faults, record=self.record)
+
+    def client(self, user: str) -> Client:
+        return Client(self.transport(user))
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        for namespace in ("default", "kube-system", "kube-node-lease"):
+            await self.admin.create(NAMESPACES, "", {"metadata": {"name": namespace}})
+        now = self.clock.now
+        controllers = self.client("system:kube-controller-manager")
+        for run in (
+            NodeLifecycle(controllers).run,
+            GarbageCollector(controllers, now).run,
+            JobController(controllers, now).run,
+            DeploymentController(controllers).run,
+            BudgetController(controllers, now).run,
+            Scheduler(self.client("system:kube-scheduler"), now).run,
+        ):
+            self._group.start_soon(run)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._group.cancel_scope.cancel()
+        return await self._group.__aexit__(kind, error, trace)
+
+    async def add_node(self, name: str, machine: Machine | None = None, *, runtime: Runtime | None = None) -> None:
+        """Start a machine with a kubelet; returns when its Node is registered (it is Ready a little later)."""
+        machine = machine if machine is not None else Machine()
+        host = Host(name, runtime if runtime is not None else self._runtime, self.clock.now, self._group)
+        await self._start(name, machine, host)
+
+    async def restart_kubelet(self, name: str, *, zero: bool | None = None, **changes: Any) -> None:
+        """Stop the kubelet and start it on the same machine, where containers go on. `changes` are the Machine's."""
+        up = self.stop_kubelet(name)
+        zeroes = up.machine.zeroes_at_registration if zero is None else zero
+        await self._start(name, replace(up.machine, zeroes_at_registration=zeroes, **changes), up.host)
+
+    def stop_kubelet(self, name: str) -> _Up:
+        """Stop the kubelet alone: the Node stays as it is, and its containers run on."""
+        up = self._up.pop(name)
+        up.scope.cancel()
+        return up
+
+    async def delete_node(self, name: str) -> None:
+        """The machine is terminated: its kubelet, its containers and its Node are gone."""
+        if name in self._up:
+            up = self.stop_kubelet(name)
+            for uid in up.host.uids():
+                up.host.forget(uid)
+        await self.admin.delete(NODES, "", name)
+
+    async def replace_node(self, name: str, machine: Machine | None = None) -> None:
+        """Another machine under the same name, as when an instance is replaced."""
+        machine = machine if machine is not None else self._up[name].machine
+        await self.delete_node(name)
+        await self.add_node(name, machine)
+
+    async def install_karpenter(self, kinds: tuple[Kind, ...] = (NODECLAIMS, NODEPOOLS)) -> None:
+        """Karpenter's kinds appear; deleting their CustomResourceDefinitions lets them go."""
+        for kind in kinds:
+            await self.admin.create(DEFINITIONS, "", definition(kind))
+
+    async def put_configmap(self, namespace: str, name: str, data: Mapping[str, str]) -> Json:
+        body = {"metadata": {"name": name}, "data": dict(data)}
+        return await self.admin.create(CONFIGMAPS, namespace, body)
+
+    async def _start(self, name: str, machine: Machine, host: Host) -> None:
+        kubelet = Kubelet(self.client(f"system:node:{name}"), name, machine, host, self.clock.now)
+        scope = anyio.CancelScope()
+        self._up[name] = _Up(machine, host, kubelet, scope)
+        self._group.start_soon(_within, scope, kubelet.run)
+        await kubelet.registered.wait()
+
+
+async def _within(scope: anyio.CancelScope, run: Callable[[], Any]) -> None:
+    with scope:
+        await run()
+
+
+async def eventually(question: Callable[[], object], what: str, seconds: float = 60.0, every: float = 0.1) -> None:
+    """Wait until the answer is true. Raises AssertionError with `what` and the last answer after so many seconds."""
+    deadline = anyio.current_time() + seconds
+    while not (answer := question()):
+        if anyio.current_time() >= deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what} (last: {answer!r})")
+        await anyio.sleep(every)
