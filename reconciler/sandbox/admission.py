@@ -5,8 +5,9 @@ from fractions import Fraction
 
 from reconciler.sandbox.amounts import is_extended
 from reconciler.sandbox.encoding import Json
-from reconciler.sandbox.fitting import amount, requests
+from reconciler.sandbox.fitting import requests
 from reconciler.sandbox.node_status import Devices
+from reconciler.sandbox.quantity import value as amount
 
 
 def refusal(pod: Json, others: Iterable[Json], node: Json, devices: Devices) -> tuple[str, str] | None:

@@ -98,6 +98,9 @@ class Faults:
         self._on_change = on_change
         self._rules: list[Rule] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
     def add(
         self,
         fault: Fault,

@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 from reconciler.sandbox.encoding import Json
-from reconciler.sandbox.quantity import value
+from reconciler.sandbox.quantity import value as amount
 from reconciler.sandbox.selectors import expression_accepts
 
-amount = lru_cache(maxsize=4096)(value)
 _NONE = Fraction(0)
 
 _NON_ZERO = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 2**20)}

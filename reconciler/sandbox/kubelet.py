@@ -20,7 +20,6 @@ from reconciler.sandbox.node_status import Devices, first_node, synced, zeroed
 
 _AGAIN = 1.0
 """Seconds between attempts while the server refuses or is away."""
-_LEASE_EVERY = 10.0
 _LEASE_NAMESPACE = "kube-node-lease"
 
 
@@ -123,7 +122,7 @@ class Kubelet:
                     await self._make_lease(spec)
             except TransportError:
                 pass  # the next renewal tries again
-            await anyio.sleep(_LEASE_EVERY)
+            await anyio.sleep(self._machine.lease_every)
 
     async def _make_lease(self, spec: Json) -> None:
         try:

@@ -36,6 +36,7 @@ class Machine:
     os_image: str = "Amazon Linux 2023.9.20260101"
     zeroes_at_registration: bool = False
     sync_every: float = 10.0
+    lease_every: float = 10.0
     env: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -45,8 +45,10 @@ class MemoryTransport:
     async def _answered(self, request: Request) -> Response | Watch:
         await anyio.lowlevel.checkpoint()
         try:
-            with anyio.fail_after(request.timeout):
-                forced = await self._faults.before(request, self._user)
+            forced = None
+            if self._faults:
+                with anyio.fail_after(request.timeout):
+                    forced = await self._faults.before(request, self._user)
         except TimeoutError:
             self._record.add(self._api.store.now(), self._user, request, 0)
             raise _silent(request) from None

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 _FORM = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)")
 _BINARY = {suffix: Fraction(1024) ** (power + 1) for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
@@ -60,6 +61,7 @@ def _largest(amount: Fraction, sizes: dict[str, Fraction], smallest: Fraction) -
     return best, smallest
 
 
+@lru_cache(maxsize=8192)
 def parse(text: object) -> Quantity:
     """Read a quantity: text, or a whole number as JSON allows. Raises ValueError with the server's own words."""
     if isinstance(text, bool) or not isinstance(text, str | int):
