@@ -16,15 +16,23 @@ from reconciler.sandbox.refusal import Refusal
 
 
 class HttpServer:
-    """Serves while its context lasts. `tokens` maps bearer tokens to user names; who has none is refused.
+    """Serves while its context lasts. `tokens` maps bearer tokens to user names.
 
-    Only real clocks: a virtual loop has no sockets.
+    Who brings no token is `anonymous`, and refused where that is empty. kubectl never sends a token without TLS, so
+    a kubectl can only be `anonymous`. Only real clocks: a virtual loop has no sockets.
     """
 
     def __init__(
-        self, api: Api, tokens: Mapping[str, str], *, faults: Faults | None = None, record: Record | None = None
+        self,
+        api: Api,
+        tokens: Mapping[str, str],
+        *,
+        anonymous: str = "",
+        faults: Faults | None = None,
+        record: Record | None = None,
     ) -> None:
         self._api = api
+        self._anonymous = anonymous
         self._tokens = dict(tokens)
         self._faults = faults if faults is not None else Faults()
         self._record = record if record is not None else Record()
@@ -50,20 +58,22 @@ class HttpServer:
     def kubeconfig(self, user: str) -> str:
         """A kubeconfig (JSON, which is YAML) for this user. Raises KeyError when the user has no token."""
         tokens = {name: token for token, name in self._tokens.items()}
+        identity = {} if user == self._anonymous else {"token": tokens[user]}
         return json.dumps(
             {
                 "apiVersion": "v1",
                 "kind": "Config",
                 "clusters": [{"name": "sandbox", "cluster": {"server": self.url}}],
-                "users": [{"name": user, "user": {"token": tokens[user]}}],
+                "users": [{"name": user, "user": identity}],
                 "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": user}}],
                 "current-context": "sandbox",
             }
         )
 
     async def _handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
-        user = self._tokens.get(incoming.headers.get("Authorization", "").removeprefix("Bearer "))
-        if user is None:
+        token = incoming.headers.get("Authorization", "").removeprefix("Bearer ")
+        user = self._tokens.get(token, "") if token else self._anonymous
+        if not user:
             return _response(Refusal(401, "Unauthorized", "Unauthorized").response())
         request = Request(
             incoming.method,
