@@ -8,7 +8,6 @@ from pydantic import field_validator
 
 from reconciler.settings.duration import Duration
 from reconciler.settings.fields import Section, knob
-from reconciler.settings.kinds import NAME, NAME_RULES
 
 
 class KubernetesSettings(Section):
@@ -30,9 +29,9 @@ class KubernetesSettings(Section):
         allowed="a namespace's name: at most 63 lower-case letters, digits and '-'",
     )
     request_timeout: Duration = knob(
-        timedelta(seconds=30),
-        "How long one request may take.",
-        example="30s",
+        timedelta(seconds=60),
+        "How long one answer may take, such as a page of the first sync. Writes have 10 s at most.",
+        example="60s",
         ge=timedelta(seconds=1),
         le=timedelta(minutes=5),
     )
@@ -113,17 +112,17 @@ class AwsSettings(Section):
 class CatalogSettings(Section):
     """What is remembered of instance types beyond the process's life."""
 
-    configmap: str = knob(
-        "gpu-reconciler-catalog",
-        "ConfigMap, in the controller's namespace, that keeps EC2's answers and what probes found.",
-        example="gpu-reconciler-catalog",
-        pattern=NAME,
-        allowed=NAME_RULES,
-    )
     ec2_ttl: Duration = knob(
         timedelta(hours=12),
         "How old EC2's answer on a type may get before it is asked again.",
         example="12h",
         ge=timedelta(minutes=5),
         le=timedelta(days=30),
+    )
+    ec2_retry: Duration = knob(
+        timedelta(minutes=10),
+        "How soon EC2 is asked again about a type that it could not be asked about.",
+        example="10m",
+        ge=timedelta(seconds=10),
+        le=timedelta(days=1),
     )

@@ -97,13 +97,6 @@ class WorkSettings(Section):
     """The loops."""
 
     workers: int = knob(4, "Nodes that are looked at side by side.", unit="nodes", example=4, ge=1, le=64)
-    resync: Duration = knob(
-        timedelta(minutes=10),
-        "How often every node is looked at though nothing happened.",
-        example="10m",
-        ge=timedelta(seconds=10),
-        le=timedelta(days=1),
-    )
     first_retry: Duration = knob(
         timedelta(milliseconds=500),
         "Wait after a first failure; it doubles with each further one.",

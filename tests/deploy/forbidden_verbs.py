@@ -59,6 +59,7 @@ FORBIDDEN = (
     *(Attempt(verb, "coordination.k8s.io", "leases", OWN, "another") for verb in ("get", "update", "patch", "delete")),
     Attempt("update", "coordination.k8s.io", "leases", "kube-node-lease", "some-node"),
     *(Attempt(verb, "", "events", "default") for verb in ("get", "list", "update", "delete")),
+    *(Attempt("update", "", "configmaps", OWN, name) for name in ("gpu-reconciler-catalog", None)),
     *(Attempt("create", "", "events", where) for where in ("kube-system", "prod")),
     *(Attempt(verb, "", "namespaces") for verb in _WRITES),
     *(Attempt(verb, "policy", "poddisruptionbudgets", where) for verb, where in product(_WRITES, (OWN, "prod"))),

@@ -7,14 +7,14 @@ CATALOG = "gpu-reconciler-catalog"
 LEASE = "gpu-reconciler"
 
 NEEDED = (
-    *(Attempt(verb, "", "nodes") for verb in ("get", "list", "watch", "patch")),
+    *(Attempt(verb, "", "nodes") for verb in ("list", "watch", "patch")),
     Attempt("patch", "", "nodes/status"),
     *(Attempt(verb, "", "pods") for verb in ("list", "watch")),
     *(Attempt(verb, "karpenter.sh", "nodeclaims") for verb in ("list", "watch")),
-    *(Attempt(verb, "batch", "jobs", OWN) for verb in ("create", "get", "list", "watch")),
+    *(Attempt(verb, "batch", "jobs", OWN) for verb in ("create", "list", "watch")),
     Attempt("create", "", "configmaps", OWN),
-    *(Attempt(verb, "", "configmaps", OWN, CATALOG) for verb in ("get", "list", "watch", "update", "patch")),
+    *(Attempt(verb, "", "configmaps", OWN, CATALOG) for verb in ("get", "list", "watch", "patch")),
     Attempt("create", "coordination.k8s.io", "leases", OWN),
-    *(Attempt(verb, "coordination.k8s.io", "leases", OWN, LEASE) for verb in ("get", "update", "patch")),
+    *(Attempt(verb, "coordination.k8s.io", "leases", OWN, LEASE) for verb in ("get", "patch")),
     Attempt("create", "", "events", "default"),
 )

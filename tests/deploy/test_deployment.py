@@ -4,6 +4,7 @@ from typing import Any
 
 import yaml
 
+from reconciler.kube import catalog_config_map
 from reconciler.settings import names
 from reconciler.settings.load import load
 from reconciler.settings.root import Settings
@@ -45,7 +46,7 @@ def test_the_commented_examples_in_the_settings_are_settings(tmp_path: Any) -> N
 
 def test_default_settings_name_what_the_role_grants() -> None:
     settings = Settings()
-    assert (settings.catalog.configmap, settings.leader.lease) == (CATALOG, LEASE)
+    assert (catalog_config_map.NAME, settings.leader.lease) == (CATALOG, LEASE)
     assert settings.kubernetes.namespace == only("Namespace").name
 
 
