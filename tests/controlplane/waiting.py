@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def eventually(question: Callable[[], T], what: str, seconds: float = 20.0, every: float = 0.05) -> T:
+def eventually(question: Callable[[], T | None], what: str, seconds: float = 20.0, every: float = 0.05) -> T:
     """Ask until the answer is true, and return it.
 
     An `AssertionError` in the question is a "not yet" too. Raises `AssertionError` with `what` and the last answer

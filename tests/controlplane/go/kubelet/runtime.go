@@ -28,7 +28,13 @@ type containerRuntime struct {
 	word    string
 	env     []string
 	configs map[string]*runtimeapi.ContainerConfig
-	running map[string]*exec.Cmd
+	running map[string]*running
+}
+
+// running is a container that really runs; ended is closed once its result is in its status.
+type running struct {
+	command *exec.Cmd
+	ended   chan struct{}
 }
 
 func newRuntime(word string, env []string) *containerRuntime {
@@ -37,7 +43,7 @@ func newRuntime(word string, env []string) *containerRuntime {
 		{Type: runtimeapi.RuntimeReady, Status: true},
 		{Type: runtimeapi.NetworkReady, Status: true},
 	}}
-	return &containerRuntime{fake, word, env, map[string]*runtimeapi.ContainerConfig{}, map[string]*exec.Cmd{}}
+	return &containerRuntime{fake, word, env, map[string]*runtimeapi.ContainerConfig{}, map[string]*running{}}
 }
 
 func (r *containerRuntime) CreateContainer(ctx context.Context, sandbox string, config *runtimeapi.ContainerConfig,
@@ -76,20 +82,29 @@ func (r *containerRuntime) StartContainer(ctx context.Context, id string) error 
 		return err
 	}
 	klog.InfoS("Running a container", "command", argv, "pid", command.Process.Pid)
-	r.running[id] = command
-	go r.wait(id, command, output)
+	r.running[id] = &running{command, make(chan struct{})}
+	go r.wait(id, r.running[id], output)
 	return nil
 }
 
+// StopContainer asks, waits for timeout seconds, and kills, as container runtimes do.
 func (r *containerRuntime) StopContainer(ctx context.Context, id string, timeout int64) error {
 	r.Lock()
-	if command, ok := r.running[id]; ok {
-		_ = command.Process.Kill()
-	}
+	process, ok := r.running[id]
 	r.Unlock()
+	if ok {
+		_ = process.command.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-process.ended:
+		case <-time.After(time.Duration(timeout) * time.Second):
+			_ = process.command.Process.Kill()
+			<-process.ended
+		}
+	}
 	return r.FakeRuntimeService.StopContainer(ctx, id, timeout)
 }
 
+// command stays in the kubelet's process group, so that both can be killed at once.
 func (r *containerRuntime) command(argv []string, config *runtimeapi.ContainerConfig) *exec.Cmd {
 	// The image's interpreter is not here; the one on the PATH stands for it.
 	command := exec.Command(filepath.Base(argv[0]), argv[1:]...)
@@ -105,14 +120,13 @@ func (r *containerRuntime) command(argv []string, config *runtimeapi.ContainerCo
 			command.Env = append(command.Env, terminationLog+"="+mount.HostPath)
 		}
 	}
-	// No container outlives its kubelet here, however that ends.
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return command
 }
 
-func (r *containerRuntime) wait(id string, command *exec.Cmd, output *logFile) {
-	_ = command.Wait()
+func (r *containerRuntime) wait(id string, process *running, output *logFile) {
+	_ = process.command.Wait()
 	output.close()
+	defer close(process.ended)
 	r.Lock()
 	defer r.Unlock()
 	delete(r.running, id)
@@ -122,7 +136,7 @@ func (r *containerRuntime) wait(id string, command *exec.Cmd, output *logFile) {
 	}
 	container.State = runtimeapi.ContainerState_CONTAINER_EXITED
 	container.FinishedAt = time.Now().UnixNano()
-	container.ExitCode = int32(exitCode(command.ProcessState))
+	container.ExitCode = int32(exitCode(process.command.ProcessState))
 	container.Reason = "Completed"
 	if container.ExitCode != 0 {
 		container.Reason = "Error"
