@@ -5,11 +5,9 @@ server that is away) stays an exception, and the worker knows what follows.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol, assert_never
 
-from reconciler.kube import probe_job, write
-from reconciler.kube.errors import ask
+from reconciler.kube import fence, probe_job, write
 from reconciler.kube.fence import Fence, NotLeader
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model.gpu import LearnedFigure
@@ -17,9 +15,6 @@ from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Done,
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.errors import Gone, Rejected, Stale
 from reconciler.runtime.transport import Request, Transport
-
-LONGEST_WRITE = 10.0
-"""Seconds. A write that takes longer is given up, and tried anew from a fresh look."""
 
 
 class Learner(Protocol):
@@ -32,10 +27,10 @@ class KubeActuator:
     """Carries out actions in order and stops at the first that is not done."""
 
     def __init__(
-        self, transport: Transport, *, fence: Fence, probe: ProbeJobSettings, catalog: Learner, clock: Clock
+        self, transport: Transport, *, may_write: Fence, probe: ProbeJobSettings, catalog: Learner, clock: Clock
     ) -> None:
         self._transport = transport
-        self._fence = fence
+        self._may_write = may_write
         self._probe = probe
         self._catalog = catalog
         self._clock = clock
@@ -86,7 +81,7 @@ class KubeActuator:
         return Done()
 
     async def _send(self, request: Request) -> None:
-        await ask(self._transport, replace(request, timeout=min(LONGEST_WRITE, self._fence())))
+        await fence.send(self._transport, self._may_write, request)
 
 
 class Rehearsal:
