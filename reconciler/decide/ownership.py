@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from reconciler.model.node import NodeView
-from reconciler.model.policy import CapacityPolicy
+from reconciler.model.policy import CapacityPolicy, ExistingValue
 from reconciler.model.quantity import MIB
 from reconciler.model.record import CapacityRecord, Source, UnreadableRecord
 
@@ -37,16 +37,18 @@ def standing(node: NodeView, resource: str) -> Standing:
 
 
 def remembered(node: NodeView, policy: CapacityPolicy) -> CapacityRecord | None:
-    """The record, or what must be assumed where it cannot be read: that the value which stands there is ours.
+    """The record, or what must be assumed where it cannot be read.
 
-    The annotation's name is ours, so we have been here; to deny the value would leave it there for ever.
+    The annotation's name is ours, so we have been here: the value is taken for ours, or it would stay there for ever.
+    Only where values of others must be left alone, what cannot be proved to be ours is taken for theirs.
     """
     match node.record:
         case None:
             return None
         case UnreadableRecord():
             there = standing(node, policy.resource).amounts
-            return CapacityRecord(policy.resource, there[0] // MIB or None if there else None, Source.NONE)
+            ours = bool(there) and policy.existing_value is ExistingValue.TAKE
+            return CapacityRecord(policy.resource, max(1, there[0] // MIB) if ours else None, Source.NONE)
         case CapacityRecord() as record:
             if record.advertised_mib is not None and (record.advertised_mib < 1 or not _may_be_ours(record.resource)):
                 return replace(record, advertised_mib=None)

@@ -52,7 +52,7 @@ def known_answer(facts: CapacityFacts, record: CapacityRecord | None) -> SpecAns
             kind = facts.node.instance_type or InstanceType("")
             if here is not None:
                 return GpuSpec(kind, here.gpu, Vendor.NVIDIA, here.count, here.ec2_mib, not_asked_because=silence)
-            if facts.learned is not None and _sound(facts.learned):
+            if facts.learned is not None and kind and _sound(facts.learned):
                 model, count = label.plain_name(facts.learned.model), facts.learned.count
                 return GpuSpec(kind, model, Vendor.NVIDIA, count, None, not_asked_because=silence)
             return answer
@@ -66,7 +66,7 @@ def of(spec: GpuSpec, instance_type: InstanceType | None, learned: LearnedFigure
     same_type = row is not None and row.instance_type == spec.instance_type
     if row is not None and spec.fractional and not same_type:
         row = None  # a row of another type is of a whole GPU, or of a slice of another size
-    if learned is not None and not _sound(learned):
+    if learned is not None and (instance_type is None or not _sound(learned)):
         learned = None
     count = spec.count
     if count < 1 and same_type and row is not None:

@@ -1,0 +1,230 @@
+"""decide/capacity.py: the lives of nodes, as the sentences of their plans."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from reconciler.decide.capacity import CapacityFacts, plan
+from reconciler.model import names
+from reconciler.model.gpu import NoGpu
+from reconciler.model.node import InstanceType, Taint
+from reconciler.model.plan import Advertise, ClearTaint, RunProbe
+from reconciler.model.policy import CapacityPolicy, ExistingValue, MultiGpu
+from reconciler.model.probe_report import ProbeReason
+from reconciler.model.probe_state import NotProbed, ProbeFailed, Probing
+from reconciler.model.quantity import MIB
+from reconciler.model.reasons import Reason
+from reconciler.model.record import CapacityRecord
+from tests.decide.fake_node import NOW, after, facts_of, kinds, node, only, settled
+from tests.decide.figures import L4_FOUR, T4, T4_FOUR
+
+POLICY = CapacityPolicy()
+OTHERS = (Taint("special", "NoSchedule", "gpu", "2026-01-01T00:00:00Z"), Taint("special", "NoExecute"))
+HELD = (OTHERS[0], Taint(names.STARTUP_TAINT, "NoSchedule"), OTHERS[1], Taint(names.STARTUP_TAINT, "NoExecute"))
+
+
+def told(facts: CapacityFacts, policy: CapacityPolicy = POLICY) -> tuple[CapacityFacts, list[tuple[Reason, list[str]]]]:
+    facts, plans = settled(facts, policy)
+    return facts, [(what.reason, kinds(what)) for what in plans]
+
+
+def test_a_join() -> None:
+    """Advertised at once, probed, verified, taught, opened to pods; then quiet."""
+    facts, story = told(facts_of(node(taints=HELD), spec=T4.spec()))
+    assert story == [(Reason.PROVISIONAL, ["Advertise", "RunProbe", "Announce"])]
+    assert "stays until the probe has answered" in plan(facts, POLICY, NOW).because
+
+    facts, story = told(replace(facts, probe=Probing(NOW)))
+    assert story == []
+
+    facts, story = told(replace(facts, probe=T4.probed()))
+    assert story == [(Reason.VERIFIED, ["Advertise", "Learn", "Announce"]), (Reason.VERIFIED, ["ClearTaint"])]
+    assert facts.node.taints == OTHERS
+    assert facts.node.allocatable[POLICY.resource] == 14910 * MIB
+
+    facts, story = told(replace(facts, probe=NotProbed()))
+    assert story == [], "the record remembers the probe when its Job is gone"
+
+
+def test_the_labels_and_the_record_tell_the_figures() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
+
+    assert {name: facts.node.labels[name] for name in names.OUR_LABELS} == {
+        names.LABEL_MODEL: "T4",
+        names.LABEL_MEMORY_MIB: "15360",
+        names.LABEL_COUNT: "1",
+        names.LABEL_SOURCE: "nvml",
+    }
+    record = facts.node.record
+    assert isinstance(record, CapacityRecord)
+    assert (record.advertised_mib, record.gpu, record.count, record.ec2_mib) == (14910, "T4", 1, 16384)
+    assert (record.boot_id, record.probe, record.serial) == ("boot-1", T4.probed(), 0)
+
+
+def test_the_condition_keeps_the_time_of_its_last_change_of_status() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec()))
+    later = NOW + timedelta(hours=2)
+    facts, _ = settled(replace(facts, probe=T4.probed(at=later)), POLICY, later)
+    assert facts.node.condition is not None
+    assert (facts.node.condition.reason, facts.node.condition.since) == ("Verified", NOW)
+
+    broken = ProbeFailed(ProbeReason.GPU_LOST, "", later + timedelta(hours=1))
+    facts, _ = settled(replace(facts, probe=broken), POLICY, later)
+    assert facts.node.condition is not None
+    assert (facts.node.condition.reason, facts.node.condition.since) == ("NoNVML", later)
+
+
+def test_a_reboot_runs_one_probe_and_changes_no_figure_meanwhile() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
+    before = facts.node.capacity[POLICY.resource]
+    booted = replace(facts, node=replace(facts.node, boot_id="boot-2"), probe=NotProbed())
+    what = plan(booted, POLICY, NOW)
+
+    assert only(what, RunProbe).boot_id == "boot-2"
+    assert only(what, Advertise).resources == {}
+    facts, _ = told(booted)
+    assert facts.node.capacity[POLICY.resource] == before
+
+    facts, story = told(replace(facts, probe=T4.probed(at=NOW)))
+    assert story == [(Reason.VERIFIED, ["Advertise", "Announce"])]
+    assert isinstance(facts.node.record, CapacityRecord)
+    assert (facts.node.record.boot_id, facts.node.record.serial) == ("boot-2", 0)
+
+
+def test_a_verdict_without_figures_is_tried_again_once_an_hour_with_a_name_of_its_own() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "60 s", NOW)))
+    half = plan(facts, POLICY, NOW + timedelta(minutes=30))
+    assert (half.actions, half.revisit) == ((), timedelta(minutes=30))
+
+    again = plan(facts, POLICY, NOW + timedelta(hours=1))
+    assert only(again, RunProbe).serial == 1
+    facts = after(facts, again, NOW + timedelta(hours=1))
+    second = ProbeFailed(ProbeReason.TIMEOUT, "60 s", NOW + timedelta(minutes=61))
+    facts, _ = settled(replace(facts, probe=second), POLICY, second.at)
+    facts = replace(facts, probe=NotProbed())
+
+    assert plan(facts, POLICY, second.at + timedelta(minutes=59)).actions == ()
+    assert only(plan(facts, POLICY, second.at + timedelta(hours=1)), RunProbe).serial == 2
+
+
+def test_a_try_that_ends_well_ends_the_tries() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+    facts, _ = told(replace(facts, probe=T4.probed(at=NOW + timedelta(hours=2))))
+
+    assert plan(facts, POLICY, NOW + timedelta(days=300)).actions == ()
+    assert plan(facts, POLICY, NOW + timedelta(days=300)).revisit is None
+
+
+@pytest.mark.parametrize("hours", [-100, 0])
+def test_a_clock_before_the_verdict_waits_no_longer_than_a_retry(hours: int) -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+
+    assert plan(facts, POLICY, NOW + timedelta(hours=hours)).revisit == timedelta(hours=1)
+
+
+def test_the_answer_of_a_later_try_counts_even_if_the_nodes_clock_went_back() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+    facts, story = told(replace(facts, probe=T4.probed(at=NOW - timedelta(days=1))))
+
+    assert story[0][0] is Reason.VERIFIED
+
+
+def test_the_startup_taint_stays_until_the_device_plugin_has_its_gpus() -> None:
+    view = node(capacity={"pods": 29, "nvidia.com/gpu": 0}, taints=HELD)
+    facts, story = told(facts_of(view, spec=T4.spec(), probe=T4.probed()))
+    assert [words for _, words in story] == [["Advertise", "Learn", "Announce"]]
+    assert "until the device plugin offers nvidia.com/gpu" in plan(facts, POLICY, NOW).because
+
+    shared = {**facts.node.allocatable, "nvidia.com/gpu.shared": 4}
+    facts, story = told(replace(facts, node=replace(facts.node, allocatable=shared)))
+    assert [words for _, words in story] == [["ClearTaint"]]
+
+
+def test_the_startup_taint_stays_while_allocatable_lags_behind() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
+    lagging = {**facts.node.allocatable, POLICY.resource: 0}
+    what = plan(replace(facts, node=replace(facts.node, allocatable=lagging, taints=HELD)), POLICY, NOW)
+
+    assert kinds(what) == ["Advertise"]
+    assert "until the node shows the figure" in what.because
+
+
+def test_the_startup_taint_is_written_against_the_list_that_was_read() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
+    held = replace(facts.node, taints=HELD, resource_version="99")
+    what = plan(replace(facts, node=held), POLICY, NOW)
+
+    assert what.actions == (ClearTaint(held.key, names.STARTUP_TAINT, OTHERS, "99"),)
+
+
+NO_GPU = NoGpu(InstanceType("m5.large"))
+WITHOUT_A_PROBE = CapacityPolicy(probe=False)
+FOREIGN = {"pods": 29, "nvidia.com/gpu": 1, POLICY.resource: 1}
+
+
+@pytest.mark.parametrize(
+    ("facts", "policy", "gone"),
+    [
+        (facts_of(node(), spec=NO_GPU), POLICY, True),
+        (facts_of(node(capacity={}), spec=T4_FOUR.spec()), POLICY, True),
+        (
+            facts_of(node(capacity={}, labels={names.MIG_CONFIG: "a", names.MIG_CONFIG_STATE: "b"}), spec=T4.spec()),
+            POLICY,
+            True,
+        ),
+        (facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)), POLICY, True),
+        (facts_of(node(), spec=T4.spec()), WITHOUT_A_PROBE, True),
+        (facts_of(node(capacity=FOREIGN), spec=T4.spec()), CapacityPolicy(existing_value=ExistingValue.LEAVE), True),
+        (
+            facts_of(node(), spec=L4_FOUR.spec(), probe=L4_FOUR.probed(count=3)),
+            CapacityPolicy(multi_gpu=MultiGpu.LARGEST),
+            True,
+        ),
+        (facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.GPU_LOST, "", NOW)), POLICY, False),
+        (facts_of(node(), spec=T4.spec(), probe=T4.probed()), CapacityPolicy(margin_mib=20000), False),
+        (facts_of(node(), spec=T4.spec(), probe=T4.probed(), requested=15000 * MIB), POLICY, False),
+        (facts_of(node(), spec=T4.spec(), probe=Probing(NOW)), POLICY, False),
+        (facts_of(node(None)), POLICY, False),
+        (facts_of(node()), POLICY, False),
+    ],
+    ids=[
+        "no GPU",
+        "several GPUs",
+        "MIG",
+        "unverified",
+        "probes switched off",
+        "left to others",
+        "largest, one lost",
+        "broken GPU",
+        "nothing left",
+        "overcommitted",
+        "probing",
+        "no type",
+        "type is looked up",
+    ],
+)
+def test_the_startup_taint_goes_from_every_node_that_need_not_wait(
+    facts: CapacityFacts, policy: CapacityPolicy, gone: bool
+) -> None:
+    """A node that gets nothing by decision must not be stuck; one that is broken or unknown must not be opened."""
+    held = replace(facts, node=replace(facts.node, taints=HELD))
+    facts, _ = settled(held, policy)
+
+    assert facts.node.taints == (OTHERS if gone else HELD)
+
+
+def test_a_node_without_gpu_that_was_never_ours_only_loses_the_taint() -> None:
+    facts, story = told(facts_of(node(taints=HELD), spec=NO_GPU))
+
+    assert story == [(Reason.NO_GPU, ["ClearTaint"])]
+    assert facts.node.condition is None
+
+
+def test_a_node_of_the_same_name_after_the_first_starts_afresh() -> None:
+    """A re-created node has neither record nor labels nor condition, and another boot."""
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
+    again, story = told(replace(facts, node=node(boot_id="boot-9"), probe=NotProbed()))
+
+    assert story == [(Reason.LEARNED, ["Advertise", "RunProbe", "Announce"])]
+    assert again.node.capacity[POLICY.resource] == 14910 * MIB
