@@ -123,10 +123,14 @@ class AwsSession:
                 "has the token file of EKS Pod Identity or IRSA"
             ) from error
 
-    def _find_region(self) -> str | None:
-        """None leaves it to botocore to say that there is no region; the next call looks again."""
+    def _find_region(self) -> str:
+        """Raises NoRegionError; the next call looks again, as nodes may have joined by then."""
+        from botocore.exceptions import NoRegionError
+
         if self._region is None:
             self._region = self._session.region_name or self._region_of_instance() or self._node_region()
+        if self._region is None:
+            raise NoRegionError()
         return self._region
 
     def _region_of_instance(self) -> str | None:

@@ -11,6 +11,8 @@ from typing import Any
 import pynvml
 import pytest
 
+from reconciler.aws.builtin import builtin
+from reconciler.model.node import InstanceType
 from reconciler.sandbox import nvml_double
 from tests.probe import double
 
@@ -292,6 +294,10 @@ def test_each_machine_is_one_that_nvml_would_show(nvml: ModuleType, monkeypatch:
     for key, value in nvml_double.MACHINES[name].items():
         monkeypatch.setenv(key, value)
 
-    for index in range(nvml.nvmlDeviceGetCount()):
+    row = builtin().row(InstanceType(name))
+    assert row is not None
+    assert nvml.nvmlDeviceGetCount() == row.figure.count
+    for index in range(row.figure.count):
         memory = nvml.nvmlDeviceGetMemoryInfo(nvml.nvmlDeviceGetHandleByIndex(index), nvml.nvmlMemory_v2)
         assert memory.total == memory.reserved + memory.free
+        assert memory.total // MIB == row.figure.nvml_mib
