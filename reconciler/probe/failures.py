@@ -13,13 +13,16 @@ ABSENT = frozenset({NOT_SUPPORTED, FUNCTION_NOT_FOUND})
 
 _REASONS: dict[int, tuple[ProbeReason, str]] = {
     NOT_SUPPORTED: (ProbeReason.NOT_SUPPORTED, "this GPU or driver does not support the call"),
-    4: (ProbeReason.NO_PERMISSION, "the pod may not use the GPU: it may need a capability, see probe settings"),
+    4: (
+        ProbeReason.NO_PERMISSION,
+        "the pod may not use the GPU: see its runtime class and capabilities (settings: probe)",
+    ),
     9: (ProbeReason.DRIVER_NOT_LOADED, "the NVIDIA kernel module is not loaded (yet) on the node"),
     10: (ProbeReason.TIMEOUT, "NVML gave up waiting for the driver"),
+    # Short, as the loader's words follow: readers quote no more than some 300 characters.
     12: (
         ProbeReason.LIBRARY_NOT_FOUND,
-        "the container runtime did not give the pod the NVIDIA driver: check that the node's AMI has one, and whether "
-        "its pods need a runtime class (probe settings)",
+        "the pod was given no NVIDIA driver: see the node's AMI and settings: probe.runtime_class",
     ),
     FUNCTION_NOT_FOUND: (
         ProbeReason.VERSION_MISMATCH,
