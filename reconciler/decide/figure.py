@@ -65,7 +65,7 @@ def measured(readings: Sequence[GpuReading], promised: Promise, policy: Capacity
     if word.mib_per_gpu is not None:
         wish = word.mib_per_gpu
         capped = any(wish > mib for mib in usable)
-        limit = f", less than the {wish} of capacity.overrides" if capped else f"; capacity.overrides gives {wish}"
+        limit = f"; capacity.overrides gives {wish}{', more than that leaves' if capped else ''}"
         gpus = tuple(min(wish, mib) for mib in usable)
         return Figure(gpus, Source.NVML if capped else Source.NONE, largest, how + limit, overridden=True)
     lefts = [_less_margin(mib, word, policy) for mib in usable]

@@ -24,12 +24,12 @@ def judge(promised: Promise, found: Finding, policy: CapacityPolicy, *, fresh: b
         case Unusable(text):
             return _nothing(Reason.NO_NVML, f"no GPU can be used on this node: {text}", promised, fresh)
         case Inconclusive(text):
-            unverified = f", unverified: the probe gave no figure, {text}"
+            unverified = f": the probe gave no figure, {text}"
             return _unproven(promised, policy, Reason.UNVERIFIED, unverified, "")
         case Unfinished(progress) if policy.probe:
             return _unproven(promised, policy, Reason.PROVISIONAL, " until the probe has answered", progress)
         case Unfinished():
-            return _unproven(promised, policy, Reason.UNVERIFIED, ", unverified: probes are switched off", "")
+            return _unproven(promised, policy, Reason.UNVERIFIED, ": probes are switched off", "")
         case _:
             assert_never(found)
 
@@ -90,7 +90,7 @@ def _measured(promised: Promise, found: Measured, policy: CapacityPolicy) -> Ver
     if lost:
         which = f" ({found.unread})" if found.unread else ""
         base = replace(base, reason=Reason.GPU_LOST)
-        prefix = f"NVML reads {len(found.readings)} of {count} {name}{which}; reboot or replace the node"
+        prefix = f"NVML reads {len(found.readings)} of {count} {name}{which}, so reboot or replace the node; the others"
     elif apart > policy.tolerance_percent:
         base = replace(base, reason=Reason.MISMATCH)
         prefix = f"NVML and {who} are {apart:.0f} % apart on {subject} ({who} says {said} MiB), NVML's figure counts"
@@ -99,7 +99,7 @@ def _measured(promised: Promise, found: Measured, policy: CapacityPolicy) -> Ver
     else:
         prefix = f"NVML was asked about {subject}, and nobody else knows the type"
     if who != "EC2" and promised.ec2_silence:
-        prefix += f" (EC2: {promised.ec2_silence})"
+        prefix += f" ({promised.ec2_silence})"
     if sure.overridden and not lost:
         base = replace(base, reason=Reason.OVERRIDDEN)
     if not found.fresh and base.reason in (Reason.VERIFIED, Reason.MISMATCH):
@@ -116,15 +116,14 @@ def _advertised(base: Verdict, what: Figure, policy: CapacityPolicy, until: str)
     labels = label.of(base.model, what.largest_mib, len(what.gpus), what.source)
     if several and policy.multi_gpu is MultiGpu.LARGEST:
         reason = Reason.GPU_LOST if base.reason is Reason.GPU_LOST else Reason.MULTI_GPU
-        because = (
-            f"{what.how}; the node is labelled with its largest GPU and nothing is advertised (multi_gpu: largest)"
-        )
+        because = f"{what.how}; nothing is advertised, a label tells the largest GPU (capacity.multi_gpu: largest)"
         return replace(base, reason=reason, because=because, labels=labels)
     if what.total < 1:
         because = f"{what.how}; the margins leave nothing to advertise: lower them"
         return replace(base, reason=Reason.NOTHING_LEFT, because=because, labels=labels)
     whole = " as the sum of its GPUs" if several else ""
-    because = f"{what.how}; {what.total} MiB advertised{whole}{until}"
+    sure = " unverified" if base.reason is Reason.UNVERIFIED else ""
+    because = f"{what.how}; {what.total} MiB advertised{sure}{whole}{until}"
     return replace(base, because=because, basis=what.how, labels=labels, mib=what.total, source=what.source)
 
 

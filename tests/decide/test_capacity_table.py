@@ -379,7 +379,7 @@ ROWS = [
         Reason.VERIFIED,
         14910,
         TEACH,
-        "NVML and the built-in table agree on the T4 (EC2: EC2 could not be asked)",
+        "NVML and the built-in table agree on the T4 (EC2 could not be asked)",
     ),
     Row(
         "figures far apart are reported, and NVML's counts",
@@ -413,7 +413,7 @@ ROWS = [
         Reason.OVERRIDDEN,
         14910,
         TEACH,
-        "less than the 16000 of capacity.overrides",
+        "capacity.overrides gives 16000, more than that leaves",
         policy=overridden(16000),
         source=Source.NVML,
     ),
@@ -552,7 +552,7 @@ ROWS = [
             Reason.UNVERIFIED,
             14592,
             SAY,
-            f"unverified: the probe gave no figure, {reason}: ",
+            f"14592 MiB advertised unverified: the probe gave no figure, {reason}: ",
         )
         for reason in (
             ProbeReason.NOT_STARTED,
