@@ -147,4 +147,6 @@ class CatalogStore:
 
 def _from_ec2(answer: SpecAnswer) -> TypeGuard[GpuSpec | NoGpu]:
     """Whether EC2 itself said so, and not the built-in table in its place."""
-    return isinstance(answer, NoGpu) or (isinstance(answer, GpuSpec) and answer.ec2_mib is not None)
+    if isinstance(answer, NoGpu):
+        return not answer.not_asked_because
+    return isinstance(answer, GpuSpec) and answer.ec2_mib is not None
