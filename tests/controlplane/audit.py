@@ -29,7 +29,8 @@ POLICY: Json = {
 class Call:
     """One request that the API server has answered, or a watch that it has opened.
 
-    `resource` holds the subresource too ("nodes/status"). `body` is the request's object, for writes only.
+    `resource` holds the subresource too ("nodes/status"). `body` is the request's object, for writes that were not
+    refused before it was read.
     """
 
     user: str

@@ -15,7 +15,7 @@ from typing import Self
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from tests.controlplane import audit
+from tests.controlplane import audit, components
 from tests.controlplane.api import Api, Json
 from tests.controlplane.process import Died, Process, free_port
 from tests.controlplane.programs import Programs
@@ -43,7 +43,7 @@ class ControlPlane:
     @property
     def ca_file(self) -> str:
         """The file with the certificate authority of the API server."""
-        return str(self.folder / "certs" / "apiserver.crt")
+        return str(self.folder / components.CA)
 
     @property
     def admin_token(self) -> str:
@@ -92,7 +92,7 @@ class ControlPlane:
 
     def start_apiserver(self) -> None:
         """Start the API server again, at the same address."""
-        self._run("kube-apiserver", *self._apiserver_flags())
+        self._run("kube-apiserver", components.apiserver(self.folder, self._etcd_url, self.url))
         self._wait_ready()
 
     def compact(self) -> None:
@@ -149,90 +149,33 @@ class ControlPlane:
         return done.stdout
 
     def audit(self, user: str | None = None) -> list[audit.Call]:
-        """What the API server was asked so far; `user` as in "system:serviceaccount:NAMESPACE:NAME"."""
-        return [call for call in audit.calls(self.folder / "audit.log") if user in (None, call.user)]
+        """What the API server was asked so far; `user` as in "system:serviceaccount:NAMESPACE:NAME".
+
+        A call may show up a moment after its answer.
+        """
+        return [call for call in audit.calls(self.folder / components.AUDIT_LOG) if user in (None, call.user)]
 
     def _start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._etcd_url, peer = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
+        self._etcd_url = f"http://127.0.0.1:{free_port()}"
         self.url = f"https://127.0.0.1:{free_port()}"
         self._write_secrets()
-        self._run(
-            "etcd",
-            f"--data-dir={self.folder / 'etcd'}",
-            f"--listen-client-urls={self._etcd_url}",
-            f"--advertise-client-urls={self._etcd_url}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=default={peer}",
-            "--unsafe-no-fsync",
-            "--log-level=error",
-        )
+        self._run("etcd", components.etcd(self.folder, self._etcd_url, f"http://127.0.0.1:{free_port()}"))
         self.start_apiserver()
         self.kubeconfig_for("admin", token=self.admin_token)
-        self._start_controllers()
-        self._start_scheduler()
+        for name in ("kube-controller-manager", "kube-scheduler"):
+            self.kubeconfig_for(name, token=self._tokens[f"system:{name}"])
+        self._run("kube-controller-manager", components.controller_manager(self.folder))
+        self._run("kube-scheduler", components.scheduler(self.folder))
         eventually(self._accounts_are_made, "the controllers make the default service account", 60)
-
-    def _start_controllers(self) -> None:
-        kubeconfig = self._kubeconfig_of_component("kube-controller-manager")
-        self._run(
-            "kube-controller-manager",
-            f"--kubeconfig={kubeconfig}",
-            "--leader-elect=false",
-            "--secure-port=0",
-            "--use-service-account-credentials=true",
-            f"--service-account-private-key-file={self.folder / 'accounts.key'}",
-            f"--root-ca-file={self.ca_file}",
-            "--controllers=*,-node-ipam-controller",
-            "--node-monitor-grace-period=24h",
-            "--kube-api-qps=300",
-            "--kube-api-burst=600",
-        )
-
-    def _start_scheduler(self) -> None:
-        kubeconfig = self._kubeconfig_of_component("kube-scheduler")
-        self._run(
-            "kube-scheduler",
-            f"--kubeconfig={kubeconfig}",
-            "--leader-elect=false",
-            "--secure-port=0",
-            "--kube-api-qps=300",
-            "--kube-api-burst=600",
-        )
-
-    def _apiserver_flags(self) -> list[str]:
-        key = self.folder / "accounts.key"
-        return [
-            f"--etcd-servers={self._etcd_url}",
-            f"--secure-port={self.url.rpartition(':')[2]}",
-            "--bind-address=127.0.0.1",
-            "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none",
-            f"--cert-dir={self.folder / 'certs'}",
-            f"--service-account-key-file={key}",
-            f"--service-account-signing-key-file={key}",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            f"--token-auth-file={self.folder / 'tokens.csv'}",
-            "--authorization-mode=Node,RBAC",
-            "--enable-admission-plugins=NodeRestriction",
-            "--service-cluster-ip-range=10.0.0.0/24",
-            "--allow-privileged=true",
-            f"--audit-policy-file={self.folder / 'audit-policy.json'}",
-            f"--audit-log-path={self.folder / 'audit.log'}",
-            "--profiling=false",
-        ]
 
     def _write_secrets(self) -> None:
         rows = [f'{token},{user},{user},"{_groups(user)}"\n' for user, token in self._tokens.items()]
-        (self.folder / "tokens.csv").write_text("".join(rows))
-        (self.folder / "accounts.key").write_text(_new_key())
-        (self.folder / "audit-policy.json").write_text(json.dumps(audit.POLICY))
+        (self.folder / components.TOKENS).write_text("".join(rows))
+        (self.folder / components.ACCOUNTS_KEY).write_text(_new_key())
+        (self.folder / components.AUDIT_POLICY).write_text(json.dumps(audit.POLICY))
 
-    def _kubeconfig_of_component(self, name: str) -> Path:
-        return self.kubeconfig_for(name, token=self._tokens[f"system:{name}"])
-
-    def _run(self, program: str, *flags: str) -> None:
+    def _run(self, program: str, flags: list[str]) -> None:
         log = self.folder / f"{program}.log"
         self._processes[program] = Process([self.programs.path(program), *flags], log)
 
