@@ -95,7 +95,7 @@ class Builtin:
         if family is None:
             return None
         name = accelerator(instance_type)
-        return NoGpu(instance_type, name) if name or not _MAY_HAVE_GPUS.match(family) else None
+        return NoGpu(instance_type, name, not_asked_because) if name or not _MAY_HAVE_GPUS.match(family) else None
 
     def answer_or_unknown(self, instance_type: InstanceType, not_asked_because: str) -> SpecAnswer:
         """As `answer`; a type that nothing is known of is SpecUnknown with the reason why EC2 did not say more."""

@@ -56,6 +56,8 @@ class NoGpu:
 
     instance_type: InstanceType
     accelerator: str = ""
+    not_asked_because: str = ""
+    """Why this is a guess from the type's name and not EC2's answer; empty when EC2 answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """What the tests of the AWS door share: an environment without this machine's AWS, and one moto server."""
 
 import os
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -38,7 +40,12 @@ def moto_url() -> Iterator[str]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
+    url = f"http://{host}:{port}"
+    # moto reads its table of instance types at the first question, which takes seconds on a busy machine.
+    body = urllib.parse.urlencode({"Action": "DescribeInstanceTypes", "InstanceType.1": "m5.large"}).encode()
+    headers = {"Authorization": "AWS4-HMAC-SHA256 Credential=AKIATEST/20260101/us-east-1/ec2/aws4_request"}
+    urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=90).close()
+    yield url
     server.stop()
 
 
