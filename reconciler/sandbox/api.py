@@ -133,6 +133,8 @@ def _need_status(where: Route) -> None:
 
 
 def _body(request: Request) -> object:
+    if "protobuf" in request.content_type or "cbor" in request.content_type:
+        raise Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     try:
         return decode(request.body)
     except DecodeError as broken:
@@ -142,5 +144,5 @@ def _body(request: Request) -> object:
 def _dict_body(request: Request) -> Json:
     obj = _body(request)
     if not isinstance(obj, dict):
-        raise bad_request("the request body is not a JSON object")
+        raise bad_request("the object provided is unrecognized: it is no JSON object")
     return obj

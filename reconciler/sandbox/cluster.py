@@ -62,6 +62,11 @@ class Sandbox:
         self._group = anyio.create_task_group()
         self._up: dict[str, _Up] = {}
 
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the nodes whose kubelet runs."""
+        return list(self._up)
+
     def transport(self, user: str) -> MemoryTransport:
         """The server as this user sees it: with faults, and on record."""
         return MemoryTransport(self.api, user, faults=self.faults, record=self.record)

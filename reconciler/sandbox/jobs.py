@@ -47,7 +47,8 @@ class JobController:
         if why is not None:
             for pod in active:
                 await self._remove(pod)
-            await self._write(job, {**status, "active": 0}, [("FailureTarget", *why), ("Failed", *why)])
+            status |= {"active": 0, "failed": status["failed"] + len(active)}
+            await self._write(job, status, [("FailureTarget", *why), ("Failed", *why)])
             return None
         if status["succeeded"] >= job["spec"]["completions"]:
             reached = ("CompletionsReached", "Reached expected number of succeeded pods")

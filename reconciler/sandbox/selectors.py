@@ -111,7 +111,7 @@ def label_terms(text: str) -> tuple[Term, ...]:
         elif found := _EXISTS.fullmatch(part):
             terms.append(Term(found[2], not found[1], None))
         elif part:
-            raise bad_request(f"unable to parse requirement: found '{part}'")
+            raise bad_request(f"unable to parse requirement: found '{part.split()[-1]}'")
     return tuple(terms)
 
 

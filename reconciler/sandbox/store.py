@@ -219,9 +219,13 @@ class Store:
         return data
 
     def load(self, kind: Kind, items: Iterable[tuple[str, bytes]], version: int) -> None:
-        """Take in many encoded objects at once, unchecked and unwatched. Their versions must not exceed `version`."""
+        """Take in many objects at once as (key, JSON), unchecked and unwatched; none is newer than `version`.
+
+        The JSON may lack kind and apiVersion, as items of a list do; then it begins with the metadata.
+        """
         self.version = max(self.version, version)
-        self.shelf(kind).fill(items, self.version)
+        whole = ((key, data if data.startswith(kind.prefix) else kind.prefix + data[1:]) for key, data in items)
+        self.shelf(kind).fill(whole, self.version)
 
     def wake_all(self) -> None:
         """Let every open watch look around: faults changed."""

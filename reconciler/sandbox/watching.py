@@ -77,7 +77,8 @@ async def watch(store: Store, route: Route, options: WatchOptions) -> AsyncGener
     """Yield blocks of whole lines until the time is up. An empty block means: nothing new, but look around."""
     shelf = route.shelf
     now = anyio.current_time()
-    deadline, bookmark_at = now + options.timeout, now + (BOOKMARK_EVERY if options.bookmarks else options.timeout)
+    deadline = now + options.timeout
+    bookmark_at = _next_bookmark(options, now, deadline)
     try:
         position = shelf.end if options.initial else shelf.position(options.version)
     except TooOld as old:
@@ -96,15 +97,21 @@ async def watch(store: Store, route: Route, options: WatchOptions) -> AsyncGener
         yield b"".join(_lines(options, changes))
         now = anyio.current_time()
         if closed or now >= deadline:
-            break
+            return
         if now >= bookmark_at:
-            bookmark_at = now + BOOKMARK_EVERY
+            bookmark_at = _next_bookmark(options, now, deadline)
             yield bookmark(shelf.kind, seen)
         if position == shelf.end and not shelf.closed:
             with anyio.move_on_after(min(deadline, bookmark_at) - now):
                 await shelf.wait()
-    if options.bookmarks and not closed:
-        yield bookmark(shelf.kind, seen)
+
+
+def _next_bookmark(options: WatchOptions, now: float, deadline: float) -> float:
+    """Every minute, and two seconds before the end (cacheWatcher.nextBookmarkTime)."""
+    if not options.bookmarks:
+        return deadline
+    last = deadline - 2.0
+    return min(now + BOOKMARK_EVERY, last if last > now else deadline)
 
 
 def _first_lines(store: Store, shelf: Shelf, options: WatchOptions) -> Iterator[bytes]:

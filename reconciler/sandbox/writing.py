@@ -155,7 +155,7 @@ def _restore(new: Json, old: Json, part: str) -> None:
 def check_type(kind: Kind, obj: object) -> Json:
     """The decoded body, if it is an object of this kind. Raises a 400 Refusal."""
     if not isinstance(obj, dict):
-        raise bad_request("the request body is not a JSON object")
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind}): it is no JSON object")
     given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if given != (kind.api_version, kind.kind):
         raise bad_request(
