@@ -29,8 +29,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker("controlplane")
     match programs.find() if ours else None:
         case programs.Unavailable(because):
-            items[:] = [item for item in items if _HERE not in item.path.parents]
             config.stash[_NOT_RUN] = (len(ours), because)
+            if not _under_xdist(config):
+                items[:] = [item for item in items if _HERE not in item.path.parents]
         case programs.Programs() as found:
             config.stash[_PROGRAMS] = found
         case programs.Buildable() | None:
@@ -39,17 +40,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build before the first test starts, where no test's time limit can end the build."""
-    wanted = any(_HERE in item.path.parents for item in session.items)
-    if wanted and _PROGRAMS not in session.config.stash and not session.config.option.collectonly:
+    stash = session.config.stash
+    wanted = any(_HERE in item.path.parents for item in session.items) and not session.config.option.collectonly
+    if wanted and _PROGRAMS not in stash and _NOT_RUN not in stash:
         capture = session.config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else ExitStack():
-            session.config.stash[_PROGRAMS] = programs.build()
+            stash[_PROGRAMS] = programs.build()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Under xdist the process that prints the summary does not know this conftest, so each test has to speak up."""
+    if _HERE in item.path.parents and _NOT_RUN in item.config.stash:
+        _, because = item.config.stash[_NOT_RUN]
+        if _promised():
+            pytest.fail(f"NOT RUN: {because}", pytrace=False)
+        pytest.skip(f"NOT RUN: {because}")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where it is promised that everything runs (CI=true), tests that were not run are a failure."""
-    if _NOT_RUN in session.config.stash and os.environ.get("CI") == "true":
+    if _NOT_RUN in session.config.stash and _promised():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -102,6 +113,14 @@ def hollow_kubelet(
             return started.enter_context(HollowKubelet(control_plane, node, machine))
 
         yield start
+
+
+def _under_xdist(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def _promised() -> bool:
+    return os.environ.get("CI") == "true"
 
 
 def _dns_label(text: str) -> str:
