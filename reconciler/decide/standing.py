@@ -36,7 +36,10 @@ def of(facts: CapacityFacts, policy: CapacityPolicy, record: CapacityRecord | No
         case GpuSpec():
             return _with_gpus(node, policy, promise.of(answer, node.instance_type, facts.learned))
         case SpecUnknown(why=why):
-            return _unknown(node, policy, Promise(node.instance_type, ec2_silence=why))
+            silence = why or f"nobody knows what {node.instance_type} has"
+            # A node that was probed stays one of ours, also when what had hinted at a GPU (the taint, say) is gone.
+            hinted = (record is not None and record.probe is not None) or looks_like_nvidia(node, policy)
+            return _unknown(node, policy, Promise(node.instance_type, ec2_silence=silence), hinted)
 
 
 def _with_gpus(node: NodeView, policy: CapacityPolicy, promised: Promise) -> Verdict | Promise:
@@ -67,10 +70,10 @@ def multi_gpu(count: int, promised: Promise) -> Verdict:
     )
 
 
-def _unknown(node: NodeView, policy: CapacityPolicy, promised: Promise) -> Verdict | Promise:
-    sliced = _with_gpus(node, policy, promised)
-    if isinstance(sliced, Verdict) or looks_like_nvidia(node, policy):
-        return sliced
+def _unknown(node: NodeView, policy: CapacityPolicy, promised: Promise, hinted: bool) -> Verdict | Promise:
+    answer = _with_gpus(node, policy, promised)
+    if isinstance(answer, Verdict) or hinted:
+        return answer
     return Verdict(Reason.UNKNOWN_TYPE, promised.ec2_silence)
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from reconciler.decide.capacity import CapacityFacts, plan
 from reconciler.model import names
-from reconciler.model.gpu import NoGpu
+from reconciler.model.gpu import NoGpu, SpecUnknown
 from reconciler.model.node import InstanceType, Taint
 from reconciler.model.plan import Advertise, ClearTaint, RunProbe
 from reconciler.model.policy import CapacityPolicy, ExistingValue, MultiGpu
-from reconciler.model.probe_report import ProbeReason
-from reconciler.model.probe_state import NotProbed, ProbeFailed, Probing
+from reconciler.model.probe_report import GpuReading, ProbeReason, ProbeReport
+from reconciler.model.probe_state import NotProbed, Probed, ProbeFailed, Probing
 from reconciler.model.quantity import MIB
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord
@@ -219,6 +219,15 @@ def test_a_node_without_gpu_that_was_never_ours_only_loses_the_taint() -> None:
 
     assert story == [(Reason.NO_GPU, ["ClearTaint"])]
     assert facts.node.condition is None
+
+
+def test_a_node_that_only_the_taint_hinted_at_stays_known_when_the_taint_is_gone() -> None:
+    unknown = SpecUnknown(InstanceType("g9.xlarge"), "")
+    sliced = Probed(ProbeReport(gpus=(GpuReading(0, mig=()),)), NOW)
+    facts, story = told(facts_of(node("g9.xlarge", capacity={}, taints=HELD), spec=unknown, probe=sliced))
+
+    assert story == [(Reason.MIG, ["Advertise", "Announce"]), (Reason.MIG, ["ClearTaint"])]
+    assert plan(facts, POLICY, NOW).reason is Reason.MIG
 
 
 def test_a_node_of_the_same_name_after_the_first_starts_afresh() -> None:
