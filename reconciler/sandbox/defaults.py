@@ -4,6 +4,7 @@ from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.kinds import DEFINITIONS, DEPLOYMENTS, JOBS, NODES, PODS, Kind
 
 NOT_READY = "node.kubernetes.io/not-ready"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 
 _GENERATIONS_START_LATE = ("nodes", "configmaps", "events", "leases", "serviceaccounts", "namespaces")

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from reconciler.sandbox.attending import attend
 from reconciler.sandbox.client import Client, Rejected
-from reconciler.sandbox.defaults import NOT_READY
+from reconciler.sandbox.defaults import NOT_READY, UNSCHEDULABLE
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.kinds import DEPLOYMENTS, JOBS, NODES, PODS, REPLICASETS, Kind
 from reconciler.sandbox.mirror import Bell, Mirror
@@ -16,7 +16,7 @@ _QUARANTINE = timedelta(seconds=40)
 
 
 class NodeLifecycle:
-    """Keeps the not-ready taint as the Ready condition says. Heartbeats are believed for ever."""
+    """Keeps the taints of nodes that are not ready or cordoned. Heartbeats are believed for ever."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -29,18 +29,25 @@ class NodeLifecycle:
     async def _pass(self) -> None:
         for node in self._nodes:
             taints = node["spec"].get("taints") or []
-            others = [taint for taint in taints if taint["key"] != NOT_READY]
-            wanted = others if node_ready(node) else [*others, {"key": NOT_READY, "effect": "NoSchedule"}]
-            if len(wanted) != len(taints):
+            ours = [key for key, holds in ((NOT_READY, _not_ready(node)), (UNSCHEDULABLE, _cordoned(node))) if holds]
+            over = {NOT_READY, UNSCHEDULABLE} - {*ours}
+            there = {taint["key"] for taint in taints}
+            wanted = [taint for taint in taints if taint["key"] not in over]
+            wanted += [{"key": key, "effect": "NoSchedule"} for key in ours if key not in there]
+            if wanted != taints:
                 meta = node["metadata"]
                 change = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "spec": {"taints": wanted or None}}
                 self._nodes.note(await self._client.merge(NODES, "", meta["name"], change))
 
 
-def node_ready(node: Json) -> bool:
-    """Whether the node's Ready condition is True."""
+def _not_ready(node: Json) -> bool:
+    """A node that says nothing of Ready counts as ready."""
     conditions = node.get("status", {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(each["type"] == "Ready" and each["status"] != "True" for each in conditions)
+
+
+def _cordoned(node: Json) -> bool:
+    return bool(node["spec"].get("unschedulable"))
 
 
 class GarbageCollector:

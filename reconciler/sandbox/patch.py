@@ -59,13 +59,23 @@ def _json_patch(obj: Json, operations: Any) -> Json:
     if len(operations) > _MOST_OPERATIONS:
         text = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(operations)}"
         raise Refusal(413, "RequestEntityTooLarge", text)
+    result: Any = obj
     try:
-        result = jsonpatch.JsonPatch(operations).apply(obj, in_place=True)
+        for operation in operations:
+            result = jsonpatch.JsonPatch([_as_the_server_does(operation, result)]).apply(result, in_place=True)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, KeyError, AttributeError) as bad:
         raise not_applicable() from bad  # the last three are the library's answers to operations of a wrong shape
     if not isinstance(result, dict):
         raise not_applicable()
     return result
+
+
+def _as_the_server_does(operation: Any, obj: Any) -> Any:
+    """Its library (json-patch v4) lets `replace` add a member of a map that is not there."""
+    if operation["op"] != "replace" or not operation["path"]:
+        return operation
+    parent, _ = jsonpointer.JsonPointer(operation["path"]).to_last(obj)
+    return {**operation, "op": "add"} if isinstance(parent, dict) else operation
 
 
 def merge(target: Json, change: Json) -> Json:
@@ -114,15 +124,25 @@ def _merged_list(name: str, present: list[Any], change: list[Any]) -> list[Any]:
         return copy.deepcopy(change)
     if any(each.get("$patch") == "replace" and len(each) == 1 for each in change):
         return [copy.deepcopy(each) for each in change if "$patch" not in each]
-    merged = list(present)
+    merged = {each.get(merge_key): each for each in present}
     for each in change:
         if merge_key not in each:
             raise Refusal(422, "Invalid", f"map: does not contain declared merge key: {merge_key}")
-        at = next((index for index, old in enumerate(merged) if old.get(merge_key) == each[merge_key]), None)
+        key = each[merge_key]
         if each.get("$patch") == "delete":
-            merged = [old for old in merged if old.get(merge_key) != each[merge_key]]
-        elif at is None:
-            merged.append(strategic({}, each))
+            merged.pop(key, None)
         else:
-            merged[at] = strategic(merged[at], each)
-    return merged
+            merged[key] = strategic(merged.get(key, {}), each)
+    return _in_order(merged, [each.get(merge_key) for each in present], [each[merge_key] for each in change])
+
+
+def _in_order(merged: dict[Any, Any], present: list[Any], changed: list[Any]) -> list[Any]:
+    """mergeSortedSlice: what was there is put among what was sent, by its old order, and new elements come first."""
+    sent = [key for key in dict.fromkeys(changed) if key in merged]
+    kept = [key for key in present if key in merged and key not in sent]
+    place = {key: index for index, key in enumerate(present)}
+    ordered = []
+    while sent and kept:
+        before = sent[0] in place and place[kept[0]] < place[sent[0]]
+        ordered.append(merged[(kept if before else sent).pop(0)])
+    return ordered + [merged[key] for key in [*sent, *kept]]

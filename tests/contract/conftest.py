@@ -12,7 +12,6 @@ from reconciler.runtime.transport import Request
 from reconciler.sandbox.clock import VirtualLoop
 from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.encoding import DecodeError, decode, encode
-from reconciler.sandbox.kinds import DEFINITIONS
 from reconciler.sandbox.machine import Machine
 from tests.contract.world import Answer, Json, World
 
@@ -91,11 +90,6 @@ class SandboxWorld:
 
     def pause(self, seconds: float) -> None:
         self.do(anyio.sleep(seconds))
-
-    def compact(self) -> None:
-        for kind in self.sandbox.store.kinds():
-            if kind != DEFINITIONS:
-                self.sandbox.store.shelf(kind).compact()
 
     def kubelet(self, *, zeroes: bool = False, max_pods: int = 110) -> SandboxNode:
         name = f"node-{len(self.sandbox.nodes) + 1}"

@@ -43,15 +43,6 @@ def test_a_page_counts_what_is_left_and_items_of_built_in_kinds_do_not_say_their
     assert not {"kind", "apiVersion"} & page["items"][0].keys()
 
 
-def test_a_list_continued_after_compaction_is_a_410(world: World) -> None:
-    fill(world)
-    token = get(world, maps(world), limit="2")["metadata"]["continue"]
-    make(world, maps(world), {"metadata": {"name": "newer"}})
-    world.compact()
-    answer = world.request("GET", maps(world), limit="2", **{"continue": token})
-    assert (answer.status, answer.body["reason"]) == (410, "Expired")
-
-
 @pytest.mark.parametrize(
     ("selector", "found"),
     [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract.world import OTHER_UID, World, bare_node, get, make, patch, pod, pods_path
+from tests.contract.world import OTHER_UID, World, bare_node, eventually, get, make, patch, pod, pods_path
 
 
 def maps(world: World, name: str = "") -> str:
@@ -125,8 +125,26 @@ def test_a_finalizer_holds_a_node_until_it_is_taken_off(world: World) -> None:
 
 
 def test_a_new_node_is_tainted_until_it_is_ready(world: World) -> None:
-    make(world, "/api/v1/nodes", {"metadata": {"name": "fresh"}})
-    assert get(world, "/api/v1/nodes/fresh")["spec"]["taints"] == [
-        {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    ]
-    world.request("DELETE", "/api/v1/nodes/fresh")
+    """By admission; the controller takes the taint off a node that does not say that it is not ready."""
+    not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    status = {"conditions": [{"type": "Ready", "status": "False", "reason": "Bare", "message": ""}]}
+    made = make(world, "/api/v1/nodes", {"metadata": {"name": "fresh"}, "status": status})
+    try:
+        assert made["spec"]["taints"] == [not_ready]
+        world.pause(2)
+        assert [each["key"] for each in get(world, "/api/v1/nodes/fresh")["spec"]["taints"]] == [not_ready["key"]]
+        status["conditions"][0]["status"] = "True"
+        patch(world, "/api/v1/nodes/fresh/status", {"status": status})
+        eventually(world, lambda: not get(world, "/api/v1/nodes/fresh")["spec"].get("taints"), "the taint goes")
+    finally:
+        world.request("DELETE", "/api/v1/nodes/fresh")
+
+
+def test_an_unschedulable_node_is_tainted_too(world: World) -> None:
+    with bare_node(world) as path:
+        patch(world, path, {"spec": {"unschedulable": True}})
+        eventually(world, lambda: get(world, path)["spec"].get("taints"), "the taint comes")
+        taint = get(world, path)["spec"]["taints"][0]
+        assert (taint["key"], taint["effect"]) == ("node.kubernetes.io/unschedulable", "NoSchedule")
+        patch(world, path, {"spec": {"unschedulable": None}})
+        eventually(world, lambda: not get(world, path)["spec"].get("taints"), "the taint goes")

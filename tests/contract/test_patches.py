@@ -58,7 +58,6 @@ def test_each_kind_of_patch_removes_the_resource(content_type: str, change: obje
         (JSON_PATCH, [{"op": "add"}], NOT_APPLICABLE),
         (JSON_PATCH, [add("/nope/x", 1)], NOT_APPLICABLE),
         (JSON_PATCH, [{"op": "remove", "path": "/status/capacity/x"}], NOT_APPLICABLE),
-        (JSON_PATCH, [{"op": "replace", "path": "/status/capacity/x", "value": "1"}], NOT_APPLICABLE),
         (JSON_PATCH, [{"op": "test", "path": "/status/capacity/x", "value": "1"}], NOT_APPLICABLE),
         (JSON_PATCH, [{"op": "test", "path": "/metadata/uid", "value": OTHER_UID}], NOT_APPLICABLE),
         (JSON_PATCH, [add("/metadata/uid", OTHER_UID)], (422, "Invalid", "metadata.uid")),
@@ -86,15 +85,22 @@ def test_a_patch_that_cannot_be_is_refused(
         assert get(world, path) == before
 
 
+def test_a_json_patch_may_replace_what_is_not_there(world: World) -> None:
+    """A quirk of the library that the server uses: `replace` is `add` for members of maps."""
+    change = [{"op": "replace", "path": f"/status/capacity/{POINTER}", "value": "1Gi"}]
+    with bare_node(world) as path:
+        assert patch(world, f"{path}/status", change, JSON_PATCH)["status"]["capacity"][MEMORY] == "1Gi"
+
+
 def test_strategic_patches_merge_conditions_by_type(world: World) -> None:
-    """And `$patch: delete` takes one out; one that is not there is no error."""
+    """New ones come first; `$patch: delete` takes one out, and one that is not there is no error."""
     ours: Json = {"type": "GPUMemoryReady", "status": "True", "reason": "Nvml", "message": "x"}
     with bare_node(world) as path:
         patch(world, f"{path}/status", {"status": {"conditions": [ours]}})
         patched = patch(world, f"{path}/status", {"status": {"conditions": [{**ours, "status": "False"}]}})
         assert [(each["type"], each["status"]) for each in patched["status"]["conditions"]] == [
-            ("Ready", "True"),
             ("GPUMemoryReady", "False"),
+            ("Ready", "True"),
         ]
         for _ in range(2):
             gone = {"status": {"conditions": [{"$patch": "delete", "type": "GPUMemoryReady"}]}}

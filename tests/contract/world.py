@@ -60,10 +60,6 @@ class World(Protocol):
 
     def pause(self, seconds: float) -> None: ...
 
-    def compact(self) -> None:
-        """Forget all versions but the newest."""
-        ...
-
     def kubelet(self, *, zeroes: bool = False, max_pods: int = 110) -> Node:
         """A Ready node with one GPU; containers whose command is `sh -c` sleep and exit as told."""
         ...
