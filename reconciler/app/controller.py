@@ -55,8 +55,8 @@ class Wishes:
     probe: ProbeJobSettings
     pace: Pace
     workers: int = 4
-    resync: timedelta = timedelta(minutes=10)
     ec2_ttl: timedelta = timedelta(hours=12)
+    ec2_retry: timedelta = timedelta(minutes=10)
     first_retry: float = 0.5
     longest_retry: float = 60.0
 
@@ -91,6 +91,7 @@ class Controller:
             builtin=world.builtin,
             changed=self._type_changed,
             valid=wishes.ec2_ttl,
+            retry=wishes.ec2_retry,
         )
         self.capacity = NodeCapacity(
             nodes=self.nodes,
@@ -107,7 +108,7 @@ class Controller:
             clock=world.clock,
         )
         self.types = InstanceTypes(
-            source=world.types, memory=self.catalog, answered=self._type_changed, again_after=wishes.ec2_ttl
+            source=world.types, memory=self.catalog, answered=self._type_changed, again_after=wishes.ec2_retry
         )
         backoff = Backoff(world.random, wishes.first_retry, wishes.longest_retry)
         self.node_worker = Worker("node", self.node_queue, self.capacity.reconcile, backoff, voice)
@@ -157,19 +158,19 @@ class Controller:
             group.start_soon(self.type_worker.run)
             for _ in range(self._wishes.workers):
                 group.start_soon(self.node_worker.run)
-            while True:
-                await anyio.sleep(self._wishes.resync.total_seconds())
-                for node in self.nodes.all():
-                    self.node_queue.add(node.name)
 
     async def once(self) -> Sequence[NodeName | InstanceType]:
         """One turn for every type and every node; returns the keys whose turn did not end well."""
+        bad_types = await self.ask_types()
+        names = sorted(node.name for node in self.nodes.all())
+        return [*bad_types, *[name for name in names if not await self.node_worker.turn(name)]]
+
+    async def ask_types(self) -> Sequence[InstanceType]:
+        """Look up the type of every node that is due; returns those whose turn did not end well."""
         kinds = sorted({node.instance_type for node in self.nodes.all() if node.instance_type is not None})
         for kind in kinds:
             self.types.want(kind)
-        bad_types = [kind for kind in kinds if not await self.type_worker.turn(kind)]
-        names = sorted(node.name for node in self.nodes.all())
-        return [*bad_types, *[name for name in names if not await self.node_worker.turn(name)]]
+        return [kind for kind in kinds if not await self.type_worker.turn(kind)]
 
     def _ask(self, kind: InstanceType) -> None:
         self.types.want(kind)

@@ -3,6 +3,7 @@
 import math
 
 from reconciler.app.controller import Wishes
+from reconciler.kube.lease import LeaseTimes
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace
 from reconciler.settings.policy import capacity_policy
@@ -21,8 +22,8 @@ def wishes(settings: Settings) -> Wishes:
             answer=settings.kubernetes.request_timeout.total_seconds(),
         ),
         workers=settings.work.workers,
-        resync=settings.work.resync,
         ec2_ttl=settings.catalog.ec2_ttl,
+        ec2_retry=settings.catalog.ec2_retry,
         first_retry=settings.work.first_retry.total_seconds(),
         longest_retry=settings.work.longest_retry.total_seconds(),
     )
@@ -44,4 +45,14 @@ def probe_job(settings: Settings) -> ProbeJobSettings:
         cpu=probe.cpu,
         memory=probe.memory,
         extra_capabilities=("SYS_ADMIN",) if probe.sys_admin else (),
+        read_only_root=probe.read_only_root,
+        user=probe.user,
+    )
+
+
+def lease_times(settings: Settings) -> LeaseTimes:
+    return LeaseTimes(
+        duration=settings.leader.lease_duration.total_seconds(),
+        renew_within=settings.leader.renew_deadline.total_seconds(),
+        retry=settings.leader.retry_period.total_seconds(),
     )

@@ -1,0 +1,71 @@
+"""What would be done about these nodes, and why? From the caches of a live cluster, or from a file without any."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from reconciler.app.controller import Controller
+from reconciler.decide.explanation import Explanation, explain
+from reconciler.decide.facts import CapacityFacts
+from reconciler.decide.limits import PODS, Load
+from reconciler.kube.cache import PodCache
+from reconciler.kube.news import Seen
+from reconciler.kube.offline import Dump
+from reconciler.model import quantity
+from reconciler.model.gpu import SpecAnswer
+from reconciler.model.node import InstanceType, NodeName, NodeView, Resources
+from reconciler.model.policy import CapacityPolicy
+from reconciler.model.probe_state import NotProbed
+
+DEFAULT_SIZE = 1024 * quantity.MIB
+"""Bytes of the memory resource that a pod is taken to ask for where none on the node says otherwise."""
+
+
+def from_cluster(
+    controller: Controller, policy: CapacityPolicy, now: datetime, pod: Resources | None
+) -> Sequence[Explanation]:
+    """Every node of the cluster, by name."""
+    return [
+        _explain(controller.capacity.facts(node), policy, now, controller.pods, pod)
+        for node in sorted(controller.nodes.all(), key=lambda node: node.name)
+    ]
+
+
+def from_dump(
+    dump: Dump,
+    builtin: Callable[[InstanceType], SpecAnswer],
+    policy: CapacityPolicy,
+    now: datetime,
+    pod: Resources | None,
+) -> Sequence[Explanation]:
+    """Every node of the file, by name: with the built-in table, and what the nodes' own records say."""
+    pods = PodCache()
+    for view in dump.pods:
+        pods.take(Seen(view.ref.uid or f"{view.ref.namespace}/{view.ref.name}", view))
+
+    def facts(node: NodeView) -> CapacityFacts:
+        spec = None if node.instance_type is None else builtin(node.instance_type)
+        requested = pods.requested(node.name, policy.resource)
+        return CapacityFacts(node, spec, spec, learned=None, probe=NotProbed(), requested=requested)
+
+    nodes = sorted(dump.nodes, key=lambda node: node.name)
+    return [_explain(facts(node), policy, now, pods, pod) for node in nodes]
+
+
+def _explain(
+    facts: CapacityFacts, policy: CapacityPolicy, now: datetime, pods: PodCache, pod: Resources | None
+) -> Explanation:
+    name = facts.node.name
+    load = Load(pods.totals(name), len(pods.on_node(name)))
+    return explain(facts, policy, now, load=load, pod=pod or _usual(pods, name, policy.resource))
+
+
+def _usual(pods: PodCache, node: NodeName, resource: str) -> Resources:
+    """The size that most pods on the node have which ask for the memory resource."""
+    sizes = Counter(
+        tuple(sorted(pod.requests.items())) for pod in pods.on_node(node) if pod.requests.get(resource, 0) > 0
+    )
+    if not sizes:
+        return {resource: DEFAULT_SIZE}
+    [(usual, _)] = sizes.most_common(1)
+    return {name: amount for name, amount in usual if name != PODS}

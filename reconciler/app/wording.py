@@ -1,0 +1,38 @@
+"""How does an action read to a person?"""
+
+from typing import assert_never
+
+from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Learn, RunProbe
+from reconciler.model.quantity import MIB
+
+
+def words(action: Action) -> str:
+    """One line; the JSON form has every field."""
+    match action:
+        case Advertise(node, resources, labels, annotations, condition):
+            parts = [
+                f"remove {name}" if amount is None else f"{name}={_amount(amount)}"
+                for name, amount in resources.items()
+            ]
+            parts += [
+                f"remove label {name}" if text is None else f"label {name}={text}" for name, text in labels.items()
+            ]
+            parts += [f"{'remove' if text is None else 'set'} annotation {name}" for name, text in annotations.items()]
+            if condition is not None:
+                parts.append(f"condition {condition.type}={condition.status} ({condition.reason})")
+            return f"patch the status of node {node.name}: {', '.join(parts)}"
+        case ClearTaint(node, key):
+            return f"remove taint {key} from node {node.name}"
+        case RunProbe(node, _, _, serial):
+            return f"run a probe Job on node {node.name}" + (f" (try {serial + 1})" if serial else "")
+        case Learn(figure):
+            return f"remember {figure.total_mib} MiB, {figure.reserved_mib} reserved, for {figure.instance_type}"
+        case Announce(node, reason, _, warning):
+            return f"tell a {'Warning' if warning else 'Normal'} Event {reason.value} on node {node.name}"
+        case _:
+            assert_never(action)
+
+
+def _amount(amount: int) -> str:
+    whole, rest = divmod(amount, MIB)
+    return str(amount) if rest else f"{whole}Mi"
