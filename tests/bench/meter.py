@@ -1,0 +1,58 @@
+"""What did it cost? CPU, memory and the event loop's longest pause, from a mark in the program until now."""
+
+import asyncio
+import re
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+TICK = 0.01
+"""Seconds between two turns of the watcher of the event loop."""
+
+_SELF = Path("/proc/self")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`cpu`, `stall` and `wall` in seconds; `cpu` is user and system, of all threads; `memory` is the peak in bytes."""
+
+    cpu: float
+    memory: int
+    stall: float
+    wall: float
+
+
+class Meter:
+    """Begins when it is made; whatever was imported before does not count."""
+
+    def __init__(self) -> None:
+        (_SELF / "clear_refs").write_text("5")  # VmHWM begins anew (proc(5))
+        self._base = _status("VmRSS")
+        self._cpu = _cpu()
+        self._begun = time.monotonic()
+        self._stall = 0.0
+        self._watcher = asyncio.create_task(self._watch())
+
+    def read(self) -> Cost:
+        """The cost so far; the event loop is no longer watched."""
+        self._watcher.cancel()
+        wall = time.monotonic() - self._begun
+        return Cost(_cpu() - self._cpu, _status("VmHWM") - self._base, self._stall, wall)
+
+    async def _watch(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(TICK)
+            self._stall = max(self._stall, time.monotonic() - before - TICK)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _status(field: str) -> int:
+    found = re.search(rf"^{field}:\s+(\d+) kB$", (_SELF / "status").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1]) * 1024
