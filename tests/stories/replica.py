@@ -136,19 +136,20 @@ class Replica:
         self._scope = anyio.CancelScope()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Live; `started` once all that was there at first is known, or at its death."""
+        """Live; `started` once all that was there at first is known, or at an earlier death."""
+        knows = False
         with self._scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._die)
                 await group.start(self.controller.watch)
+                knows = True
                 task_status.started()
                 if not self._leased:
                     await self.controller.work()
                 async with self.lease.candidacy():
                     await lead(self.controller, self.lease)
-        if not self.transport.dead.is_set():
-            return
-        task_status.started()
+        if not knows:
+            task_status.started()
 
     async def _die(self) -> None:
         await self.transport.dead.wait()

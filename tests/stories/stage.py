@@ -193,7 +193,7 @@ async def stage(
         return play.answers.get(work.node) or gpus.BY_TYPE[play.kind_of(work.node)]
 
     sandbox = Sandbox(seed=seed, runtime=Pretend(answer))
-    async with sandbox, anyio.create_task_group() as tasks:
+    async with _plainly(), sandbox, anyio.create_task_group() as tasks:
         play = Stage(sandbox, types if types is not None else Ec2(), policy or CapacityPolicy(), tasks)
         await play.admin.create(NAMESPACES, "", {"metadata": {"name": NAMESPACE}})
         if start:
@@ -205,6 +205,18 @@ async def stage(
     for replica in play.everyone:
         assert replica.ear.failures == [], "only failures that have a name are expected"
         assert replica.ear.busiest <= MOST_TURNS, "a queue spins"
+
+
+@asynccontextmanager
+async def _plainly() -> AsyncIterator[None]:
+    """A failed story shows its own failure, and not the task groups that it went through."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
 
 
 def _wishes(policy: CapacityPolicy) -> Wishes:
