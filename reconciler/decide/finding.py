@@ -1,6 +1,6 @@
 """What do the probes say of a node's GPUs, those of this boot and the one that its record remembers?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.decide import advice
@@ -82,19 +82,32 @@ Finding = Unfinished | Measured | Sliced | Unusable | Inconclusive
 
 def ended(node: NodeView, state: ProbeState, record: CapacityRecord | None) -> Ended | None:
     """The newest end of a probe: the Job's, or the record's, which outlives the Job."""
-    remembered = record.probe if record is not None else None
-    same_boot = record is not None and remembered is not None and record.boot_id == node.boot_id
+    known = None
+    if record is not None and record.probe is not None:
+        known = Ended(record.probe, record.boot_id, record.serial, fresh=record.boot_id == node.boot_id)
     match state:
         case Probed() | ProbeFailed():
-            # The times come from the node's clock, which may jump: another time is another probe, later or not.
-            if record is not None and remembered is not None and same_boot and remembered.at == state.at:
-                return Ended(remembered, record.boot_id, record.serial, fresh=True)
-            serial = record.serial + 1 if record is not None and same_boot else 0
-            return Ended(_as_written(state), node.boot_id, serial, fresh=True)
+            seen = Ended(_as_written(state), node.boot_id, 0, fresh=True)
+            return _newer(known, seen) if known is not None and known.fresh else seen
         case NotProbed() | Probing():
-            if record is None or remembered is None:
-                return None
-            return Ended(remembered, record.boot_id, record.serial, fresh=same_boot)
+            return known
+
+
+def _newer(known: Ended, seen: Ended) -> Ended:
+    """Of two ends in one boot, the one that counts.
+
+    The times come from the node's clock, which may jump: another time is another probe, later or not. A try that says
+    nothing (its pod was removed, its image is missing) does not undo what an earlier one said; only its time counts.
+    """
+    if not _tells(seen) and _tells(known):
+        seen = replace(seen, probe=replace(known.probe, at=seen.probe.at))
+    elif seen.probe.at == known.probe.at and (_tells(known) or not _tells(seen)):
+        return known
+    return known if seen.probe == known.probe else replace(seen, serial=known.serial + 1)
+
+
+def _tells(end: Ended) -> bool:
+    return not isinstance(of(end, NotProbed()), Inconclusive)
 
 
 def still_counts(end: Ended, record: CapacityRecord | None, promised: Promise, policy: CapacityPolicy) -> bool:

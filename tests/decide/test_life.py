@@ -17,7 +17,7 @@ from reconciler.model.quantity import MIB
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord
 from tests.decide.fake_node import NOW, after, facts_of, kinds, node, only, settled
-from tests.decide.figures import L4_FOUR, T4, T4_FOUR
+from tests.decide.figures import L4_FOUR, PROBED_AT, T4, T4_FOUR
 
 POLICY = CapacityPolicy()
 OTHERS = (Taint("special", "NoSchedule", "gpu", "2026-01-01T00:00:00Z"), Taint("special", "NoExecute"))
@@ -114,6 +114,33 @@ def test_a_try_that_ends_well_ends_the_tries() -> None:
 
     assert plan(facts, POLICY, NOW + timedelta(days=300)).actions == ()
     assert plan(facts, POLICY, NOW + timedelta(days=300)).revisit is None
+
+
+@pytest.mark.parametrize("earlier", [T4.probed(), ProbeFailed(ProbeReason.DRIVER_NOT_LOADED, "", PROBED_AT)])
+def test_a_try_that_says_nothing_does_not_undo_what_an_earlier_one_said(earlier: Probed | ProbeFailed) -> None:
+    """The pod of a finished Job was removed while the controller restarted, or a retry found no image."""
+    facts, story = told(facts_of(node(), spec=T4.spec(), probe=earlier))
+    reason = story[-1][0]
+    nothing = ProbeFailed(ProbeReason.BAD_REPORT, "the pod was removed", NOW)
+    facts, plans = settled(replace(facts, probe=nothing), POLICY)
+
+    assert {what.reason for what in plans} == {reason}
+    assert facts.node.condition is not None
+    assert facts.node.condition.reason == reason
+    record = facts.node.record
+    assert isinstance(record, CapacityRecord)
+    assert record.probe == replace(earlier, at=NOW)
+    assert record.serial == 1
+
+
+def test_a_better_answer_of_the_same_job_takes_the_place_of_none() -> None:
+    """A Job and its pod come by two watches; the pod's report may arrive after the verdict that there is none."""
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+    facts, story = told(replace(facts, probe=T4.probed(at=NOW)))
+    assert story[0][0] is Reason.VERIFIED
+
+    _, story = told(replace(facts, probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+    assert story == []
 
 
 @pytest.mark.parametrize("hours", [-100, 0])

@@ -22,7 +22,7 @@ from tests.decide.fake_node import NOW, after, facts_of, node, settled
 from tests.decide.figures import ALL, Gpu
 
 thorough = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[phase for phase in Phase if phase is not Phase.explain],  # it traces every line of a large fact
