@@ -26,9 +26,10 @@ class Mirror(Generic[V]):
     def take(self, news: News[V]) -> None:
         """The sink of a watch."""
         match news:
-            case Seen(key, view):
+            case Seen():  # unpacking in the pattern would cost as much as all the rest
+                key, view = news.key, news.view
                 before = self._views.get(key)
-                if before == view:
+                if before is not None and before == view:
                     self._views[key] = self._refreshed(before, view)
                     return
                 self._views[key] = view
@@ -126,26 +127,29 @@ class PodCache(Mirror[PodView]):
         for pod, sign in ((before, -1), (after, 1)):
             if pod is None:
                 continue
-            totals = self._totals.setdefault(pod.node, {})
-            for name, amount in pod.requests.items():
-                total = totals.get(name, 0) + sign * amount
-                if total:
-                    totals[name] = total
-                else:
-                    totals.pop(name, None)
-                if name in self._resources:
-                    touched.add(pod.node)
-            here = self._on_node.setdefault(pod.node, {})
-            key = pod.ref.uid or f"{pod.ref.namespace}/{pod.ref.name}"
-            if sign > 0:
-                here[key] = pod
-            else:
-                here.pop(key, None)
-            if not here:
-                self._on_node.pop(pod.node, None)
-                self._totals.pop(pod.node, None)
+            self._shift(pod, sign)
+            if not self._resources.isdisjoint(pod.requests):
+                touched.add(pod.node)
         for node in touched:
             self._node_changed(node)
+
+    def _shift(self, pod: PodView, sign: int) -> None:
+        totals = self._totals.setdefault(pod.node, {})
+        for name, amount in pod.requests.items():
+            total = totals.get(name, 0) + sign * amount
+            if total:
+                totals[name] = total
+            else:
+                totals.pop(name, None)
+        here = self._on_node.setdefault(pod.node, {})
+        key = pod.ref.uid or f"{pod.ref.namespace}/{pod.ref.name}"
+        if sign > 0:
+            here[key] = pod
+            return
+        here.pop(key, None)
+        if not here:
+            self._on_node.pop(pod.node, None)
+            self._totals.pop(pod.node, None)
 
 
 class ClaimCache(Mirror[NodeClaimView]):

@@ -13,7 +13,7 @@ import msgspec
 
 from reconciler.kube.parse import Odd, amounts_of
 from reconciler.kube.sharing import Shared
-from reconciler.kube.wire import ContainerWire, Number, PodSpec, PodWire, ResourcesWire
+from reconciler.kube.wire import Number, PodSpec, PodWire, ResourcesWire
 from reconciler.model.node import NodeName, Resources
 from reconciler.model.workload import PodRef, PodView
 
@@ -49,8 +49,8 @@ class PodParser:
         whole, overhead, *containers = fingerprint.split(_SEPARATOR)
         running: dict[str, int] = {}
         starting: dict[str, int] = {}
-        for container in containers:
-            mark, amounts = container[:1], self._amounts(container[1:])
+        for mark, resources in zip(containers[::2], containers[1::2], strict=True):
+            amounts = self._amounts(resources)
             if mark != b"i":
                 _add(running, amounts)
             if mark == b"i":
@@ -82,14 +82,12 @@ def _requested(raw: bytes) -> dict[str, Number | None]:
 
 def _fingerprint(spec: PodSpec) -> bytes:
     """All bytes that the sum depends on. Init containers come first, as they run; JSON holds no zero byte."""
-    parts = [bytes(spec.resources), bytes(spec.overhead)]
-    parts += [_marked(b"s" if one.restart_policy == "Always" else b"i", one) for one in spec.init_containers or ()]
-    parts += [_marked(b"c", one) for one in spec.containers or ()]
+    parts: list[bytes] = [spec.resources, spec.overhead]
+    for one in spec.init_containers or ():
+        parts += (b"s" if one.restart_policy == "Always" else b"i", one.resources)
+    for one in spec.containers or ():
+        parts += (b"c", one.resources)
     return _SEPARATOR.join(parts)
-
-
-def _marked(mark: bytes, container: ContainerWire) -> bytes:
-    return mark + bytes(container.resources)
 
 
 def _add(total: dict[str, int], more: Mapping[str, int]) -> None:

@@ -15,7 +15,7 @@ Number = str | int | float
 """Kubernetes writes quantities as texts; people and other tools also write numbers."""
 
 
-class Meta(Struct, rename="camel"):
+class Meta(Struct, rename="camel", gc=False):
     """What every object has."""
 
     name: str
@@ -34,35 +34,35 @@ class HasMeta(Protocol):
 W = TypeVar("W")
 
 
-class EventOf(Struct, Generic[W]):
+class EventOf(Struct, Generic[W], gc=False):
     """One line of a watch."""
 
     type: str
     object: W
 
 
-class ListMeta(Struct, rename="camel"):
+class ListMeta(Struct, rename="camel", gc=False):
     resource_version: str | None = None
     cont: str | None = field(default=None, name="continue")
 
 
-class PageOf(Struct, Generic[W]):
+class PageOf(Struct, Generic[W], gc=False):
     """One page of a list."""
 
     metadata: ListMeta = field(default_factory=ListMeta)
     items: list[W] | None = None
 
 
-class BookmarkMeta(Struct, rename="camel"):
+class BookmarkMeta(Struct, rename="camel", gc=False):
     resource_version: str | None = None
     annotations: dict[str, str] | None = None
 
 
-class Bookmark(Struct):
+class Bookmark(Struct, gc=False):
     metadata: BookmarkMeta
 
 
-class NodeAnnotations(Struct):
+class NodeAnnotations(Struct, gc=False):
     record: str | None = field(default=None, name=names.RECORD)
 
 
@@ -71,20 +71,20 @@ class NodeMeta(Meta):
     annotations: NodeAnnotations | None = None
 
 
-class TaintWire(Struct, rename="camel"):
+class TaintWire(Struct, rename="camel", gc=False):
     key: str | None = None
     effect: str | None = None
     value: str | None = None
     time_added: str | None = None
 
 
-class NodeSpec(Struct):
+class NodeSpec(Struct, gc=False):
     provider_id: str | None = field(default=None, name="providerID")
     unschedulable: bool | None = None
     taints: list[TaintWire] | None = None
 
 
-class ConditionWire(Struct, rename="camel"):
+class ConditionWire(Struct, rename="camel", gc=False):
     type: str | None = None
     status: str | None = None
     reason: str | None = None
@@ -92,35 +92,35 @@ class ConditionWire(Struct, rename="camel"):
     last_transition_time: str | None = None
 
 
-class NodeInfo(Struct):
+class NodeInfo(Struct, gc=False):
     boot_id: str | None = field(default=None, name="bootID")
     os_image: str | None = field(default=None, name="osImage")
 
 
-class NodeStatus(Struct, rename="camel"):
+class NodeStatus(Struct, rename="camel", gc=False):
     capacity: Raw = ABSENT
     allocatable: Raw = ABSENT
     conditions: list[ConditionWire] | None = None
     node_info: NodeInfo | None = None
 
 
-class NodeWire(Struct):
+class NodeWire(Struct, gc=False):
     metadata: NodeMeta
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
 
-class ContainerWire(Struct, rename="camel"):
+class ContainerWire(Struct, rename="camel", gc=False):
     resources: Raw = ABSENT
     restart_policy: str | None = None
 
 
-class ResourcesWire(Struct):
+class ResourcesWire(Struct, gc=False):
     requests: dict[str, Number | None] | None = None
     limits: dict[str, Number | None] | None = None
 
 
-class PodSpec(Struct, rename="camel"):
+class PodSpec(Struct, rename="camel", gc=False):
     node_name: str | None = None
     containers: list[ContainerWire] | None = None
     init_containers: list[ContainerWire] | None = None
@@ -129,11 +129,11 @@ class PodSpec(Struct, rename="camel"):
     """Pod-level requests: they stand in for the containers' sum of cpu and memory."""
 
 
-class PodStatus(Struct):
+class PodStatus(Struct, gc=False):
     phase: str | None = None
 
 
-class PodWire(Struct):
+class PodWire(Struct, gc=False):
     metadata: Meta
     spec: PodSpec | None = None
     status: PodStatus | None = None
@@ -143,26 +143,26 @@ class ClaimMeta(Meta):
     labels: dict[str, str | None] | None = None
 
 
-class Requirement(Struct):
+class Requirement(Struct, gc=False):
     key: str | None = None
     operator: str | None = None
     values: list[str] | None = None
 
 
-class ClaimSpec(Struct):
+class ClaimSpec(Struct, gc=False):
     requirements: list[Requirement] | None = None
 
 
-class ClaimStatus(Struct, rename="camel"):
+class ClaimStatus(Struct, rename="camel", gc=False):
     node_name: str | None = None
 
 
-class ClaimWire(Struct):
+class ClaimWire(Struct, gc=False):
     metadata: ClaimMeta
     spec: ClaimSpec | None = None
     status: ClaimStatus | None = None
 
 
-class ConfigMapWire(Struct):
+class ConfigMapWire(Struct, gc=False):
     metadata: Meta
     data: dict[str, str | None] | None = None
