@@ -45,7 +45,8 @@ async def load(path: Path | None, context: str | None) -> tuple[Endpoint, Creden
         raise TransportError(f"{what}: the exec plug-in gave no answer within {PLUGIN_TIME:g} s") from None
     except Exception as error:
         # The loader raises whatever a missing key, an odd type or a failing plug-in leads to, its own class included.
-        raise UnusableConfig(f"{what} cannot be used: {str(error) or type(error).__name__}") from error
+        why = str(error) or "its context, or the context's cluster, is empty"
+        raise UnusableConfig(f"{what} cannot be used: {why}") from error
     if not configuration.host:
         raise UnusableConfig(f"{what} names no server for this context")
     endpoint = Endpoint(
