@@ -249,14 +249,13 @@ async def test_a_plug_in_that_fails_later_is_a_passing_failure(authority: Author
                 await transport.send(Request("GET", "/x", timeout=5))
 
 
+CLUSTER = "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters: [{name: c, cluster: %s}]"
 UNUSABLE: list[tuple[str, str]] = [
     ("{", "cannot be used"),
     ("a: b", "current-context"),
     ("current-context: x\ncontexts: []\nclusters: []\nusers: []", "name x in"),
-    (
-        "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters: [{name: c, cluster: {}}]",
-        "no server",
-    ),
+    (CLUSTER % "{}", "is empty"),
+    (CLUSTER % "{a: b}", "names no server"),
 ]
 
 
