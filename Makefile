@@ -5,7 +5,7 @@ setup:
 	@scripts/setup
 
 demo: setup ## The main job on the embedded cluster; REAL=1 for the real control plane, ARGS=--keep to leave it up
-	@.venv/bin/python scripts/demo.py $(if $(REAL),--real) $(ARGS)
+	@.venv/bin/python -m scripts.demo $(if $(REAL),--real) $(ARGS)
 
 test: setup ## Every test; builds the real control plane on first use if Go is there
 	@scripts/test

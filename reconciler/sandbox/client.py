@@ -1,7 +1,6 @@
 """How do the sandbox's controllers and kubelets ask the server? Decoded objects, over any Transport."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 from reconciler.runtime.transport import Request, Response, Transport
 from reconciler.sandbox.encoding import DecodeError, Json, decode, encode
@@ -88,11 +87,15 @@ class Client:
             if stream.status != 200:
                 raise Rejected(request, Response(stream.status, await stream.read()))
             tail = b""
-            async with aclosing(stream.chunks()) as chunks:  # type: ignore[type-var]  # generators, by the look of it
+            chunks = stream.chunks()
+            try:
                 async for chunk in chunks:
                     *lines, tail = (tail + chunk).split(b"\n")
                     for line in lines:
                         yield decode(line)
+            finally:
+                if isinstance(chunks, AsyncGenerator):  # as in memory; over HTTP the stream's own end closes it
+                    await chunks.aclose()
 
     async def _ask(self, request: Request) -> Json:
         response = await self._transport.send(request)

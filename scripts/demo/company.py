@@ -1,0 +1,84 @@
+"""Who plays? The controller as it is always put together, on a stage, with the board beside it."""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+
+from reconciler.app.controller import Controller, World
+from reconciler.app.explaining import from_cluster
+from reconciler.app.process import SystemClock, type_source
+from reconciler.app.voice import Voice
+from reconciler.app.wishes import wishes
+from reconciler.aws.builtin import builtin
+from reconciler.decide.explanation import Explanation
+from reconciler.kube.fence import unfenced
+from reconciler.model.node import InstanceType
+from reconciler.model.policy import CapacityPolicy
+from reconciler.model.quantity import MIB
+from reconciler.runtime import logs
+from reconciler.sandbox.client import Client
+from reconciler.serve.metrics import Metrics
+from reconciler.settings.load import load
+from scripts.demo.board import Board
+from scripts.demo.calls import Counted
+from scripts.demo.mock_aws import REGION
+from scripts.demo.stage import ADMIN, CONTROLLER, NAMESPACE, Stage
+
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "examples" / "starting-point-a"
+POD_MIB = 104
+"""What each pod of the example asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Everybody in the story."""
+
+    stage: Stage
+    admin: Client
+    board: Board
+    controller: Controller
+    policy: CapacityPolicy
+    calls: Counted
+
+    def explanations(self) -> dict[str, Explanation]:
+        """What `gpu-reconciler explain --all` says, by node."""
+        pod = {self.policy.resource: POD_MIB * MIB}
+        found = from_cluster(self.controller, self.policy, SystemClock().now(), pod)
+        return {str(each.node): each for each in found}
+
+
+@asynccontextmanager
+async def company(stage: Stage, ec2: str) -> AsyncIterator[Company]:
+    """The controller, with the example's settings and EC2 at this address, works while the context lasts."""
+    settings = load(
+        {
+            "GPU_RECONCILER_AWS__ENDPOINT_URL": ec2,
+            "GPU_RECONCILER_AWS__REGION": REGION,
+            "GPU_RECONCILER_KUBERNETES__NAMESPACE": NAMESPACE,
+        },
+        EXAMPLE / "settings.yaml",
+    )
+    calls = Counted(stage.transport(CONTROLLER))
+    metrics = Metrics()
+    voice = Voice(logs.logger(), metrics)
+    types = type_source(settings, lambda: REGION)
+    await types.describe([InstanceType("t3.micro")])  # loading boto3 takes a second, which belongs to the set-up
+    world = World(calls, types, builtin().answer, SystemClock(), random.random)
+    plain = wishes(settings)
+    controller = Controller(world, plain, voice, metrics, fence=unfenced)
+    board = Board(stage.transport(ADMIN), plain.policy.resource)
+    async with anyio.create_task_group() as group:
+        await _started(group, board, controller)
+        yield Company(stage, Client(stage.transport(ADMIN)), board, controller, plain.policy, calls)
+        group.cancel_scope.cancel()
+
+
+async def _started(group: TaskGroup, board: Board, controller: Controller) -> None:
+    await group.start(board.run)
+    await group.start(controller.watch)
+    group.start_soon(controller.work)
