@@ -111,13 +111,19 @@ class CatalogStore:
     # --- what is new
 
     async def learn(self, figure: LearnedFigure) -> None:
-        """Know and write down what a probe found, unless just that is known. Raises Unavailable, Stale, NotLeader."""
-        known = self.learned(figure.instance_type)
-        if known is None or replace(known, at=figure.at) != figure:
-            self._figures[figure.instance_type] = known = figure
-            self._changed(figure.instance_type)
-        if known != self._reading.learned.get(figure.instance_type):
-            await self._keep({LEARNED + figure.instance_type: entries.write_learned(known)})
+        """Write down and know what a probe found, unless just that is known. Raises Unavailable, Stale, NotLeader.
+
+        Known only when it is written, or will not be: what is known is no news, and would not be taught again.
+        """
+        kind = figure.instance_type
+        known = self.learned(kind)
+        if known is not None and replace(known, at=figure.at) == figure:
+            figure = known
+        if figure != self._reading.learned.get(kind):
+            await self._keep({LEARNED + kind: entries.write_learned(figure)})
+        if figure != self.learned(kind):
+            self._figures[kind] = figure
+            self._changed(kind)
 
     async def remember(self, answers: Sequence[SpecAnswer]) -> None:
         """Know these answers from now on, and write EC2's own ones down. Raises Stale and NotLeader."""

@@ -288,6 +288,7 @@ async def test_a_server_that_is_away_costs_a_second_try_for_findings_and_none_fo
         figure = a.figure()
         with pytest.raises(Unavailable):
             await a.store.learn(figure)
+        assert a.store.learned(G4) is None, "or it would be no news, and nobody would try again"
         world.faults.remove(rule)
         await a.store.learn(figure)
 
