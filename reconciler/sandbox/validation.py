@@ -84,7 +84,7 @@ def _job(template: Json) -> Iterator[Fault]:
     spec = template["spec"]
     yield from _pod_spec(spec, "spec.template.spec")
     policy = spec.get("restartPolicy")
-    if policy is None:
+    if policy in (None, "Always"):
         yield "spec.template.spec.restartPolicy", 'Required value: valid values: "OnFailure", "Never"'
     elif policy not in ("Never", "OnFailure"):
         known = 'supported values: "OnFailure", "Never"'

@@ -13,7 +13,7 @@ from reconciler.sandbox.clock import VirtualLoop
 from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.encoding import DecodeError, decode, encode
 from reconciler.sandbox.machine import Machine
-from tests.contract.world import Answer, Json, World
+from tests.contract.world import SYNC, Answer, Json, World
 
 T = TypeVar("T")
 USER = "contract"
@@ -93,7 +93,7 @@ class SandboxWorld:
 
     def kubelet(self, *, zeroes: bool = False, max_pods: int = 110) -> SandboxNode:
         name = f"node-{len(self.sandbox.nodes) + 1}"
-        machine = Machine(zeroes_at_registration=zeroes, max_pods=max_pods, device_delay=0.0)
+        machine = Machine(zeroes_at_registration=zeroes, max_pods=max_pods, device_delay=0.0, sync_every=SYNC)
         self.do(self.sandbox.add_node(name, machine))
         self.pause(3)
         return SandboxNode(self, name)

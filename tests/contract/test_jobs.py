@@ -115,7 +115,8 @@ def test_a_finished_job_and_its_pods_go_when_their_time_is_over(world: World) ->
     ("name", "restart", "message"),
     [
         ("j", None, 'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'),
-        ("j", "Always", 'spec.template.spec.restartPolicy: Unsupported value: "Always"'),
+        ("j", "Always", 'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'),
+        ("j", "Nope", 'spec.template.spec.restartPolicy: Unsupported value: "Nope"'),
         ("j" * 64, "Never", "must be no more than 63 bytes"),
     ],
 )

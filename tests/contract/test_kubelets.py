@@ -4,6 +4,7 @@ import pytest
 
 from tests.contract.world import (
     MEMORY,
+    SYNCED,
     Json,
     Node,
     World,
@@ -42,21 +43,21 @@ def advertise(world: World, node: Node, capacity: str | None, allocatable: str |
 def test_the_kubelet_keeps_allocatable_as_capacity(
     given: tuple[str | None, str | None], kept: tuple[str | None, str | None], world: World
 ) -> None:
-    """Within its sync of 10 s."""
+    """With its next sync."""
     node = world.kubelet()
     advertise(world, node, *given)
     assert amounts(world, node) == given
     eventually(world, lambda: amounts(world, node) == kept, "the kubelet syncs", 15)
-    world.pause(11)
+    world.pause(SYNCED)
     assert amounts(world, node) == kept
 
 
 def test_what_is_removed_from_both_stays_removed(world: World) -> None:
     node = world.kubelet()
     advertise(world, node, "15079Mi", "15079Mi")
-    world.pause(11)
+    world.pause(SYNCED)
     advertise(world, node, None, None)
-    world.pause(11)
+    world.pause(SYNCED)
     assert amounts(world, node) == (None, None)
 
 
@@ -67,7 +68,7 @@ def test_a_kubelet_that_lost_its_checkpoint_zeroes_the_resource(zeroes: bool, af
     advertise(world, node, "15079Mi", "15079Mi")
     node.restart(zeroes=zeroes)
     eventually(world, lambda: amounts(world, node) == (after, after), f"both are {after}", 15)
-    world.pause(11)
+    world.pause(SYNCED)
     assert amounts(world, node) == (after, after)
 
 
@@ -123,7 +124,7 @@ def test_lowering_under_use_is_a_delayed_failure_of_the_youngest(world: World) -
         until_state(world, name, "Running")
         world.pause(1.1)  # creation times have whole seconds
     advertise(world, node, "104Mi", "104Mi")
-    world.pause(11)
+    world.pause(SYNCED)
     assert state(world, "younger")[0] == "Running"
     node.restart(zeroes=False)
     until_state(world, "younger", "Failed", f"OutOf{MEMORY}")

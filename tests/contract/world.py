@@ -15,6 +15,11 @@ STRATEGIC = "application/strategic-merge-patch+json"
 MEMORY = "veriff.com/gpu-memory"
 OTHER_UID = "00000000-0000-4000-8000-000000000000"
 
+SYNC = 2
+"""Seconds between a kubelet's looks at its node; 10 in real life, which would make these tests long."""
+SYNCED = 3.0
+"""Seconds after which a kubelet has certainly looked."""
+
 _number = itertools.count(1)
 
 

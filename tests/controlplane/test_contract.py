@@ -25,7 +25,7 @@ from tests.contract import (
     test_scheduling,
     test_watches,
 )
-from tests.contract.world import Answer, Json, World
+from tests.contract.world import SYNC, Answer, Json, World
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet, Machine
 
@@ -64,7 +64,7 @@ class HollowNode:
 
 
 def _machine(zeroes: bool, max_pods: int = 110) -> Machine:
-    return Machine(zeroes_at_registration=zeroes, max_pods=max_pods, runs="sh")
+    return Machine(zeroes_at_registration=zeroes, max_pods=max_pods, runs="sh", status_seconds=SYNC)
 
 
 class RealWorld:
