@@ -1,8 +1,10 @@
 """Where do the stories play? A sandbox with the controller in it, and the questions that stories ask of the cluster."""
 
-from collections.abc import AsyncIterator, Mapping
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import ParamSpec
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,6 +19,7 @@ from reconciler.model import record as records
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.record import CapacityRecord
 from reconciler.runtime.clock import Clock
+from reconciler.sandbox.clock import run_virtual
 from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.kinds import CONFIGMAPS, EVENTS, JOBS, NAMESPACES, NODES, PODS, Kind
@@ -33,6 +36,26 @@ MOST_TURNS = 25
 """Of one key within one second: a join with all its events has about ten."""
 SOON = 60.0
 """Seconds within which a join is over, probe and all."""
+
+
+LONGEST = 12 * 3600.0
+"""Virtual seconds: a story that waits for something that never comes must end."""
+
+P = ParamSpec("P")
+
+
+def virtual(story: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """Run a story on virtual time: hours pass in no time, and the order of things is the same each time."""
+
+    @functools.wraps(story)
+    def test(*args: P.args, **kwargs: P.kwargs) -> None:
+        async def bounded() -> None:
+            with anyio.fail_after(LONGEST):
+                await story(*args, **kwargs)
+
+        run_virtual(bounded)
+
+    return test
 
 
 class Stage:
@@ -146,6 +169,9 @@ class Stage:
 
     def jobs(self) -> list[Json]:
         return self.sandbox.store.all(JOBS)
+
+    def probe_pods(self) -> list[Json]:
+        return [pod for pod in self.sandbox.store.all(PODS) if pod["metadata"]["namespace"] == NAMESPACE]
 
     def catalog(self) -> Mapping[str, str]:
         """The data of the catalog ConfigMap; empty where there is none."""

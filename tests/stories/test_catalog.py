@@ -8,11 +8,10 @@ from reconciler.kube import catalog_entries
 from reconciler.model.record import Source
 from reconciler.sandbox.kinds import CONFIGMAPS
 from reconciler.sandbox.nvml_double import T4
-from tests.kube.world import virtual
 from tests.stories import gpus
 from tests.stories.ec2 import Ec2
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import NAMESPACE, Stage, stage
+from tests.stories.stage import NAMESPACE, Stage, stage, virtual
 
 CATALOG = "gpu-reconciler-catalog"
 LEARNED = f"{catalog_entries.LEARNED}g4dn.xlarge"

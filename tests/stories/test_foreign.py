@@ -12,9 +12,8 @@ from reconciler.model.policy import CapacityPolicy, MultiGpu
 from reconciler.sandbox.encoding import Json, encode
 from reconciler.sandbox.kinds import CONFIGMAPS, NODES, PODS
 from reconciler.sandbox.machine import Machine
-from tests.kube.world import virtual
 from tests.stories import gpus
-from tests.stories.stage import NAMESPACE, Stage, stage
+from tests.stories.stage import NAMESPACE, Stage, stage, virtual
 
 STRANGE: Json = {
     "labels": {

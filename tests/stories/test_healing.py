@@ -9,10 +9,9 @@ from reconciler.model import names
 from reconciler.model.policy import CapacityPolicy, ExistingValue
 from reconciler.sandbox.kinds import NODES
 from reconciler.sandbox.nvml_double import T4
-from tests.kube.world import virtual
 from tests.stories import gpus
 from tests.stories.gpus import A10G_MIB, T4_MIB
-from tests.stories.stage import Stage, stage
+from tests.stories.stage import Stage, stage, virtual
 
 SECONDS = 2.0
 """`Within seconds`, with the watch's delay in it."""

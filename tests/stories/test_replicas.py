@@ -1,0 +1,155 @@
+"""Two replicas: one leads, the other takes over, and no write comes after its writer's time (invariant I4)."""
+
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from reconciler.kube.lease import LeaseTimes
+from reconciler.sandbox.faults import Fault, Late, Unreachable
+from reconciler.sandbox.mishaps import ERROR_500_HTML
+from reconciler.sandbox.record import Call
+from tests.stories import gpus
+from tests.stories.gpus import T4_MIB
+from tests.stories.stage import Stage, stage, virtual
+
+TIMES = LeaseTimes()
+TAKE_OVER = TIMES.duration + 2 * TIMES.retry * 1.2
+"""Seconds from a leader's death to the next one's first look."""
+
+
+def writes_out_of_time(play: Stage, name: str) -> list[Call]:
+    """Writes that began later than the renew deadline after the last renewal that was sent before them."""
+    late = []
+    renewed = None
+    for call in play.sandbox.record.writes(name):
+        if "/leases" in call.path:
+            if call.status in (200, 201):
+                renewed = call.at
+        elif renewed is None or call.at - renewed > timedelta(seconds=TIMES.renew_within):
+            late.append(call)
+    return late
+
+
+def jobs_made(play: Stage) -> int:
+    made = [call for name in play.replicas for call in play.writes(name) if call.path.endswith("/jobs")]
+    return sum(call.status == 201 for call in made)
+
+
+async def two(play: Stage) -> tuple[str, str]:
+    """Start two replicas; says who leads and who waits."""
+    await play.start("one", leased=True)
+    await play.start("two", leased=True)
+    await anyio.sleep(10)
+    leading = [name for name, replica in play.replicas.items() if replica.lease.leading]
+    assert len(leading) == 1
+    waiting = next(name for name in play.replicas if name not in leading)
+    return leading[0], waiting
+
+
+@virtual
+async def test_only_the_leader_writes_and_the_other_keeps_itself_informed() -> None:
+    async with stage(start=False) as play:
+        leader, other = await two(play)
+        await play.join()
+        assert (play.advertised(), play.reason()) == (T4_MIB, "True/Verified")
+        assert play.writes(leader)
+        assert play.writes(other) == []
+        assert len(play.replicas[other].controller.nodes) == 1
+        await play.quiet(1, who=leader)
+        assert play.writes(other) == []
+
+
+@virtual
+async def test_a_leader_that_dies_between_two_calls_is_replaced_and_its_work_ends() -> None:
+    async with stage(start=False) as play:
+        leader, other = await two(play)
+        await play.sandbox.add_node("a", gpus.machine())
+        while not play.jobs():
+            await anyio.sleep(0.01)
+        play.replicas[leader].kill()
+        died = anyio.current_time()
+        await play.sandbox.restart_kubelet("a", zero=True)
+        while play.advertised() != T4_MIB:
+            await anyio.sleep(0.1)
+        assert anyio.current_time() - died <= TAKE_OVER + 1
+        await anyio.sleep(60)
+        assert play.reason() == "True/Verified"
+        assert jobs_made(play) == 1, "no second probe"
+        assert [writes_out_of_time(play, name) for name in (leader, other)] == [[], []]
+        await play.quiet(0.2, who=other)
+
+
+@virtual
+async def test_a_leader_that_is_told_to_stop_hands_over_within_seconds() -> None:
+    async with stage(start=False) as play:
+        leader, other = await two(play)
+        await play.join()
+        play.replicas[leader].stop()
+        await anyio.sleep(TIMES.retry * 1.2 + 0.5)
+        assert play.replicas[other].lease.leading
+        await play.join("b")
+        assert play.reason("b") == "True/Verified"
+        assert [name for name in play.replicas if play.writes(name)] == [leader, other]
+
+
+@pytest.mark.parametrize("fault", [Unreachable(), ERROR_500_HTML, Late(3600.0)], ids=["no route", "500", "silence"])
+@virtual
+async def test_a_leader_that_is_cut_off_stops_in_time_and_takes_part_again_later(fault: Fault) -> None:
+    async with stage(start=False) as play:
+        leader, other = await two(play)
+        await play.join()
+        cut = play.faults.add(fault, user=leader)
+        for number in range(10):
+            await play.sandbox.restart_kubelet("a", zero=True)
+            await play.sandbox.add_node(f"n{number}", gpus.machine())
+            await anyio.sleep(3)
+        await anyio.sleep(60)
+        assert play.replicas[other].lease.leading
+        assert not play.replicas[leader].lease.leading
+        play.faults.remove(cut)
+        await anyio.sleep(120)
+        assert {play.advertised(f"n{number}") for number in range(10)} == {T4_MIB}
+        assert [writes_out_of_time(play, name) for name in (leader, other)] == [[], []]
+        assert jobs_made(play) == 11, "one probe a node"
+
+        play.replicas[other].kill()
+        await anyio.sleep(TAKE_OVER)
+        assert play.replicas[leader].lease.leading
+        await play.sandbox.restart_kubelet("a", zero=True)
+        await anyio.sleep(10)
+        assert play.advertised() == T4_MIB
+
+
+@virtual
+async def test_a_leader_whose_writes_hang_does_not_finish_them_after_its_time() -> None:
+    """The write is on its way when the lease is lost: it is given up before another may lead."""
+    async with stage(start=False) as play:
+        leader, other = await two(play)
+        await play.join()
+        play.faults.add(Late(9.0), user=leader, path="/nodes/")
+        play.faults.add(Unreachable(), user=leader, path="/leases")
+        await play.sandbox.restart_kubelet("a", zero=True)
+        await anyio.sleep(120)
+        assert play.advertised() == T4_MIB
+        assert play.replicas[other].lease.leading
+        assert [writes_out_of_time(play, name) for name in (leader, other)] == [[], []]
+
+
+@virtual
+async def test_leaders_that_die_again_and_again_leave_one_probe_and_no_mess() -> None:
+    async with stage(start=False) as play:
+        await play.start("r0", leased=True)
+        await anyio.sleep(5)
+        await play.sandbox.add_node("a", gpus.machine())
+        for number in range(1, 6):
+            await anyio.sleep(0.7 * number)
+            await play.start(f"r{number}", leased=True)
+            play.replicas[f"r{number - 1}"].kill()
+            await anyio.sleep(TAKE_OVER)
+        await anyio.sleep(60)
+        assert (play.advertised(), play.reason(), jobs_made(play)) == (T4_MIB, "True/Verified", 1)
+        assert all(writes_out_of_time(play, name) == [] for name in play.replicas)
+        await anyio.sleep(700)
+        assert play.jobs() == []
+        await play.quiet(0.2, who="r5")
