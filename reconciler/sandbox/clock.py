@@ -9,6 +9,10 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+HORIZON = 366 * 86_400.0
+"""Virtual seconds after which a story counts as stuck: a sleep for ever is a timer that is set again every day."""
+
+
 class Deadlock(RuntimeError):
     """Nothing is left that time could bring: every task waits for another."""
 
@@ -16,8 +20,9 @@ class Deadlock(RuntimeError):
 class _Selector(selectors.BaseSelector):
     """Never waits. The loop's own wake-up socket may register; any other is refused, since no real byte ever comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, horizon: float) -> None:
         self.time = 0.0
+        self._horizon = horizon
         self._keys: dict[Any, selectors.SelectorKey] = {}
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
@@ -33,7 +38,7 @@ class _Selector(selectors.BaseSelector):
         return self._keys.pop(fileobj)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
+        if timeout is None or self.time > self._horizon:
             raise Deadlock("on virtual time nothing is due and nothing can come from outside: threads do not work here")
         self.time += max(timeout, 0.0)
         return []
@@ -45,8 +50,8 @@ class _Selector(selectors.BaseSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """A loop on virtual time, which begins at 0."""
 
-    def __init__(self) -> None:
-        self._virtual = _Selector()
+    def __init__(self, horizon: float = HORIZON) -> None:
+        self._virtual = _Selector(horizon)
         super().__init__(self._virtual)
 
     def time(self) -> float:
