@@ -37,7 +37,7 @@ def amounts_of(texts: Mapping[str, Number | None] | None, odd: Odd, where: str) 
             continue
         try:
             amounts[sys.intern(name)] = quantity.of_resource(name, str(text))
-        except quantity.QuantityError as error:
+        except (quantity.QuantityError, ArithmeticError) as error:
             odd(f"{where}.{name}: {error}; the resource is left out")
     return amounts
 
