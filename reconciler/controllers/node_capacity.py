@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reconciler.controllers.ports import Actuator, Catalog, Nodes, Observer, Pods, Probes
 from reconciler.decide import capacity
 from reconciler.model.node import InstanceType, NodeName, NodeView
-from reconciler.model.plan import Lost, Plan, Refused
+from reconciler.model.plan import Lost, Plan
 from reconciler.model.policy import CapacityPolicy
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.worker import Pass
@@ -49,8 +49,8 @@ class NodeCapacity:
         plan = capacity.plan(facts, self._policy, self._clock.now())
         self._observer.planned(node, plan)
         outcomes = await self._actuator.apply(plan.actions)
-        refusals = [outcome for outcome in outcomes if isinstance(outcome, Refused | Lost)]
-        return Pass(revisit=plan.revisit, notes=_notes(plan, refusals), quiet=not plan.actions)
+        lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
+        return Pass(revisit=plan.revisit, notes=_notes(plan, lost), quiet=not plan.actions)
 
     def facts(self, node: NodeView) -> capacity.CapacityFacts:
         """All that is known of the node at this moment, without asking anybody."""
@@ -65,10 +65,10 @@ class NodeCapacity:
         )
 
 
-def _notes(plan: Plan, refusals: list[Refused | Lost]) -> tuple[tuple[str, object], ...]:
+def _notes(plan: Plan, lost: list[Lost]) -> tuple[tuple[str, object], ...]:
     notes: tuple[tuple[str, object], ...] = (
         ("reason", plan.reason.value),
         ("because", plan.because),
         ("actions", [type(action).__name__ for action in plan.actions]),
     )
-    return (*notes, ("refused", [outcome.why for outcome in refusals])) if refusals else notes
+    return (*notes, ("lost", [outcome.why for outcome in lost])) if lost else notes

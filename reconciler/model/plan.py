@@ -83,18 +83,10 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An expected no: `why` in the server's words, `after` seconds until a retry makes sense."""
-
-    why: str
-    after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Lost:
     """The object is gone or has been replaced by a namesake: nothing is left to do."""
 
     why: str
 
 
-Outcome = Done | Refused | Lost
+Outcome = Done | Lost

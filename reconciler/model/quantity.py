@@ -10,7 +10,9 @@ from decimal import ROUND_CEILING, Decimal
 
 MIB = 1024 * 1024
 
-_FORM = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E))?", re.ASCII)
+_FORM = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d{1,2})|(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E))?", re.ASCII)
+_LONGEST = 64
+"""Characters. Kubernetes holds quantities in 64 bits; a thousand digits in a file must not cost minutes."""
 _FACTORS = {
     **{suffix: Decimal(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
     "n": Decimal("1e-9"),
@@ -31,9 +33,9 @@ class QuantityError(ValueError):
 
 def parse(text: str) -> Decimal:
     """The exact value in base units. Raises QuantityError."""
-    match = _FORM.fullmatch(text.strip())
+    match = _FORM.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None:
-        raise QuantityError(f"{text!r} is not a quantity such as 15079Mi, 15Gi or 500m")
+        raise QuantityError(f"{text[:_LONGEST]!r} is not a quantity such as 15079Mi, 15Gi or 500m")
     number, exponent, suffix = match.groups()
     if exponent:
         return Decimal(number + exponent)
