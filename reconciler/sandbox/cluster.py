@@ -11,14 +11,24 @@ import anyio
 from reconciler.runtime.clock import LoopClock
 from reconciler.sandbox.api import Api
 from reconciler.sandbox.budgets import BudgetController
-from reconciler.sandbox.client import Client
+from reconciler.sandbox.client import Client, Rejected
 from reconciler.sandbox.deployments import DeploymentController
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.faults import Faults
 from reconciler.sandbox.host import Host
 from reconciler.sandbox.housekeeping import GarbageCollector, NodeLifecycle
 from reconciler.sandbox.jobs import JobController
-from reconciler.sandbox.kinds import CONFIGMAPS, DEFINITIONS, NAMESPACES, NODECLAIMS, NODEPOOLS, NODES, Kind, definition
+from reconciler.sandbox.kinds import (
+    CONFIGMAPS,
+    DEFINITIONS,
+    NAMESPACES,
+    NODECLAIMS,
+    NODEPOOLS,
+    NODES,
+    PODS,
+    Kind,
+    definition,
+)
 from reconciler.sandbox.kubelet import Kubelet
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.memory import MemoryTransport
@@ -95,7 +105,11 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         self._group.cancel_scope.cancel()
-        return await self._group.__aexit__(kind, error, trace)
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            return await self._group.__aexit__(kind, error, trace)
+        # An error of the body goes out as it is; one of a controller comes as a group.
+        await self._group.__aexit__(None, None, None)
+        return None
 
     async def add_node(self, name: str, machine: Machine | None = None, *, runtime: Runtime | None = None) -> None:
         """Start a machine with a kubelet; returns when its Node is registered (it is Ready a little later)."""
@@ -137,6 +151,21 @@ class Sandbox:
     async def put_configmap(self, namespace: str, name: str, data: Mapping[str, str]) -> Json:
         body = {"metadata": {"name": name}, "data": dict(data)}
         return await self.admin.create(CONFIGMAPS, namespace, body)
+
+    async def evict(self, namespace: str, name: str, uid: str | None = None) -> int:
+        """Evict a pod as an administrator would; the HTTP status."""
+        held = {} if uid is None else {"deleteOptions": {"preconditions": {"uid": uid}}}
+        body = {
+            "kind": "Eviction",
+            "apiVersion": "policy/v1",
+            "metadata": {"name": name, "namespace": namespace},
+            **held,
+        }
+        try:
+            await self.admin.create(PODS, namespace, body, name=name, subresource="eviction")
+        except Rejected as no:
+            return no.status
+        return 201
 
     async def _start(self, name: str, machine: Machine, host: Host) -> None:
         kubelet = Kubelet(self.client(f"system:node:{name}"), name, machine, host, self.clock.now)
