@@ -75,9 +75,9 @@ async def _play(wanted: Wanted, folder: Path) -> int:
     if library is None:
         telling.say(f"{why_none}: the probes' recorded reports are replayed instead")
     async with (
-        mock_aws() as ec2,
+        mock_aws(folder) as aws,
         _stage(wanted, probes.runtime(library), folder) as stage,
-        company(stage, ec2) as everybody,
+        company(stage, aws) as everybody,
     ):
         return await _perform(wanted, everybody, library, screen, telling, began)
 

@@ -1,7 +1,7 @@
 """Who plays? The controller as it is always put together, on a stage, with the board beside it."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,6 @@ from reconciler.serve.metrics import Metrics
 from reconciler.settings.load import load
 from scripts.demo.board import Board
 from scripts.demo.calls import Counted
-from scripts.demo.mock_aws import REGION
 from scripts.demo.stage import ADMIN, CONTROLLER, NAMESPACE, Stage
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "examples" / "starting-point-a"
@@ -53,20 +52,13 @@ class Company:
 
 
 @asynccontextmanager
-async def company(stage: Stage, ec2: str) -> AsyncIterator[Company]:
-    """The controller, with the example's settings and EC2 at this address, works while the context lasts."""
-    settings = load(
-        {
-            "GPU_RECONCILER_AWS__ENDPOINT_URL": ec2,
-            "GPU_RECONCILER_AWS__REGION": REGION,
-            "GPU_RECONCILER_KUBERNETES__NAMESPACE": NAMESPACE,
-        },
-        EXAMPLE / "settings.yaml",
-    )
+async def company(stage: Stage, aws: Mapping[str, str]) -> AsyncIterator[Company]:
+    """The controller works while the context lasts, with the example's settings; `aws` are variables for the rest."""
+    settings = load({"GPU_RECONCILER_KUBERNETES__NAMESPACE": NAMESPACE, **aws}, EXAMPLE / "settings.yaml")
     calls = Counted(stage.transport(CONTROLLER))
     metrics = Metrics()
     voice = Voice(logs.logger(), metrics)
-    types = type_source(settings, lambda: REGION)
+    types = type_source(settings, lambda: None)
     await types.describe([InstanceType("t3.micro")])  # loading boto3 takes a second, which belongs to the set-up
     world = World(calls, types, builtin().answer, SystemClock(), random.random)
     plain = wishes(settings)

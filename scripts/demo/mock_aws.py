@@ -3,11 +3,14 @@
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping, MutableMapping
-from contextlib import asynccontextmanager
-from subprocess import DEVNULL, PIPE
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from subprocess import PIPE
 
 import anyio
 from anyio.streams.text import TextReceiveStream
+
+from scripts.demo.stage import NoStage
 
 REGION = "eu-west-1"
 
@@ -30,15 +33,23 @@ def use_nobodys_credentials(environ: MutableMapping[str, str]) -> None:
 
 
 @asynccontextmanager
-async def mock_aws() -> AsyncIterator[str]:
-    """The address of an EC2 that knows the instance types; takes 2 to 5 s to start."""
+async def mock_aws(folder: Path) -> AsyncIterator[Mapping[str, str]]:
+    """The controller's variables for an EC2 that knows the instance types; takes 2 to 5 s to start. Raises NoStage."""
     command = [sys.executable, "-m", "scripts.demo.mock_aws"]
-    async with await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) as server:
+    log = folder / "mock-aws.log"
+    with log.open("wb") as errors:
+        server = await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=errors)
+    async with server:
         assert server.stdout is not None
         try:
-            yield (await TextReceiveStream(server.stdout).receive()).strip()
+            try:
+                address = (await TextReceiveStream(server.stdout).receive()).strip()
+            except anyio.EndOfStream:
+                raise NoStage(f"the mocked AWS did not start: {log.read_text()[-1000:]}") from None
+            yield {"GPU_RECONCILER_AWS__ENDPOINT_URL": address, "GPU_RECONCILER_AWS__REGION": REGION}
         finally:
-            server.kill()
+            with suppress(ProcessLookupError):
+                server.kill()
 
 
 def _serve() -> None:

@@ -22,21 +22,21 @@ class SandboxStage:
     title = "the embedded cluster (reconciler/sandbox)"
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
-        self._sandbox = sandbox
+        self.sandbox = sandbox
         self._folder = folder
 
     def transport(self, user: str) -> Transport:
-        return self._sandbox.transport(user)
+        return self.sandbox.transport(user)
 
     async def add_node(self, name: str, machine: Machine) -> None:
-        await self._sandbox.add_node(name, machine)
+        await self.sandbox.add_node(name, machine)
 
     async def restart_kubelet(self, name: str) -> None:
-        await self._sandbox.restart_kubelet(name, zero=True)
+        await self.sandbox.restart_kubelet(name, zero=True)
 
     @asynccontextmanager
     async def open_to_kubectl(self) -> AsyncIterator[Path]:
-        sandbox = self._sandbox
+        sandbox = self.sandbox
         async with HttpServer(sandbox.api, {}, anonymous=ADMIN, faults=sandbox.faults, record=sandbox.record) as server:
             path = self._folder / "kubeconfig"
             await anyio.Path(path).write_text(server.kubeconfig(ADMIN))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from reconciler.model.node import NodeName
 from reconciler.model.reasons import Reason
 from reconciler.sandbox.kinds import DEPLOYMENTS
 from scripts.demo import placing
@@ -167,6 +168,8 @@ class Story:
         self.telling.say(f"{member.name} joins: {member.kind}{aside}, closed by its startup taint")
         self._number += 1
         await self.company.stage.add_node(member.name, member.machine(self._number, self.library))
+        board = self.company.board
+        await board.until(lambda: board.nodes.get(NodeName(member.name)), f"{member.name} is registered")
 
     def _settled(self, member: Member) -> bool:
         node = self.company.board.node(member.name)

@@ -10,6 +10,7 @@ from rich.text import Text
 from reconciler.model.node import NodeView
 from reconciler.model.record import Source
 from scripts.demo.company import Company
+from scripts.demo.fleet import EVERYONE
 from scripts.demo.telling import Line, Telling
 
 BAR = 28
@@ -17,11 +18,13 @@ NARROW = 112
 """Below so many columns bars are short and the source is told by their colour alone."""
 _COLOURS = {Source.NVML: "green", Source.NONE: "bright_black"}
 _UNPROVEN = "yellow"
+_HELD = "magenta"
 
 
 def view(company: Company, telling: Telling, width: int, height: int) -> RenderableType:
     """The whole picture, which is at most `width` columns and `height` lines large."""
-    nodes = sorted(company.board.nodes.all(), key=lambda node: (node.created, node.name))
+    places = {member.name: place for place, member in enumerate(EVERYONE)}
+    nodes = sorted(company.board.nodes.all(), key=lambda node: (places.get(node.name, len(places)), node.name))
     title = f"{company.board.resource} on {company.stage.title}, {telling.seconds:.0f} s"
     table = _nodes(company, nodes, narrow=width < NARROW)
     left = height - len(nodes) - 3
@@ -32,8 +35,9 @@ def _nodes(company: Company, nodes: Sequence[NodeView], *, narrow: bool) -> Tabl
     """One line a node. Bars have one scale, so that a small GPU is a short bar."""
     board, explanations = company.board, company.explanations()
     table = Table(box=None, expand=True, pad_edge=False)
-    for name in ("node", "type", "held of advertised"):
+    for name in ("node", "type"):
         table.add_column(name, no_wrap=True)
+    table.add_column(Text.assemble(("held", _HELD), " of ", ("advertised", _COLOURS[Source.NVML])), no_wrap=True)
     for name in ("MiB", "pods"):
         table.add_column(name, justify="right", no_wrap=True)
     if not narrow:
@@ -67,7 +71,7 @@ def _bar(mib: int | None, held: int, largest: int, size: int, colour: str) -> Te
         return Text("0!" if mib == 0 else "", "bold red")
     whole = max(1, round(size * mib / largest))
     taken = min(whole, round(whole * held / mib))
-    return Text.assemble(("█" * taken, "magenta"), ("█" * (whole - taken), colour))
+    return Text.assemble(("█" * taken, _HELD), ("█" * (whole - taken), colour))
 
 
 def _log(lines: Sequence[Line], width: int, rows: int) -> Sequence[Text]:
