@@ -135,6 +135,10 @@ class Replica:
         self.controller = Controller(world, wishes, voice, metrics, fence=fence)
         self._scope = anyio.CancelScope()
 
+    @property
+    def alive(self) -> bool:
+        return not self._scope.cancel_called
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Live; `started` once all that was there at first is known, or at an earlier death."""
         knows = False

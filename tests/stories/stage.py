@@ -197,10 +197,11 @@ class Stage:
         assert [str(call) for call in self.writes(who, before)] == []
 
     def restless(self) -> list[str]:
-        """Nodes about which the replicas would do something now: on a still cluster there are none."""
+        """Nodes about which a living replica would do something now: on a still cluster there are none."""
         now = self.sandbox.clock.now()
         found = []
-        for replica in self.replicas.values():
+        alive = [replica for replica in self.replicas.values() if replica.alive]
+        for replica in alive:
             for node in replica.controller.nodes.all():
                 plan = capacity.plan(replica.controller.capacity.facts(node), self.policy, now)
                 if plan.actions:
