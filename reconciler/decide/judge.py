@@ -64,6 +64,8 @@ def _unproven(promised: Promise, policy: CapacityPolicy, reason: Reason, until: 
         reason = Reason.OVERRIDDEN
     elif guess.source is Source.LEARNED and (reason is Reason.PROVISIONAL or not policy.probe):
         reason = Reason.LEARNED
+    if guess.source is Source.BUILTIN and promised.ec2_silence:
+        guess = replace(guess, how=f"{guess.how}; {promised.ec2_silence}")
     return _advertised(replace(base, reason=reason), guess, policy, until)
 
 

@@ -1,13 +1,18 @@
 """decide/figure.py and promise.py: numbers and their sources, at the edges."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.decide import figure, label, promise
+from reconciler.decide.finding import Unfinished
+from reconciler.decide.judge import judge
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_report import GpuReading
 from reconciler.model.quantity import MIB
+from reconciler.model.reasons import Reason
 from reconciler.model.record import Source
 from tests.decide.figures import ALL, L4, L4_SLICE, T4, Gpu
 
@@ -35,6 +40,15 @@ def test_gpus_of_different_size_are_summed_each_by_itself_and_the_largest_is_tol
 
     assert what.gpus == (14910 - 1491, 7200)
     assert (what.total, what.largest_mib, what.source) == (20619, 15360, Source.NVML)
+
+
+def test_a_figure_of_the_table_says_why_it_is_not_ec2s() -> None:
+    """The node's owner learns that a right or a network is missing, and not only that a number is built in."""
+    spec = replace(T4.builtin(), not_asked_because="the role lacks ec2:DescribeInstanceTypes: grant it")
+    verdict = judge(promise.of(spec, spec.instance_type, None), Unfinished(), CapacityPolicy(), fresh=True)
+
+    assert verdict.reason is Reason.PROVISIONAL
+    assert "; the role lacks ec2:DescribeInstanceTypes: grant it; 14592 MiB advertised" in verdict.because
 
 
 def test_the_row_of_a_whole_gpu_says_nothing_of_a_slice_of_it() -> None:
