@@ -217,6 +217,8 @@ async def stage(
     play: Stage
 
     def answer(work: Work) -> Exit | Waiting:
+        if sandbox.store.get(NODES, work.node) is None:
+            return Waiting("ContainerCreating")  # the machine is on its way out
         return play.answers.get(work.node) or gpus.BY_TYPE[play.kind_of(work.node)]
 
     sandbox = Sandbox(seed=seed, runtime=Pretend(answer))
