@@ -2,8 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-import anyio
-
 from reconciler.runtime.transport import TransportError
 from reconciler.sandbox.client import Rejected
 from reconciler.sandbox.mirror import Bell, Mirror
@@ -14,14 +12,11 @@ _AGAIN = 0.5
 
 async def attend(bell: Bell, mirrors: Sequence[Mirror], work: Callable[[], Awaitable[float | None]]) -> None:
     """Run `work` once and after each change, for ever. It says in how many seconds it wants to run in any case."""
-    async with anyio.create_task_group() as group:
-        for mirror in mirrors:
-            group.start_soon(mirror.run)
-        for mirror in mirrors:
-            await mirror.synced.wait()
-        while True:
-            try:
-                wanted = await work()
-            except (Rejected, TransportError):
-                wanted = _AGAIN  # somebody else was quicker, or the server is away: look again
-            await bell.wait(wanted)
+    for mirror in mirrors:
+        await mirror.synced.wait()
+    while True:
+        try:
+            wanted = await work()
+        except (Rejected, TransportError):
+            wanted = _AGAIN  # somebody else was quicker, or the server is away: look again
+        await bell.wait(wanted)

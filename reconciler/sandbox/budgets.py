@@ -9,7 +9,7 @@ from reconciler.sandbox.client import Client
 from reconciler.sandbox.encoding import Json, stamp
 from reconciler.sandbox.eviction import FORGET_AFTER, is_ready, still_disrupted
 from reconciler.sandbox.kinds import BUDGETS, PODS, REPLICASETS
-from reconciler.sandbox.mirror import Bell, Mirror
+from reconciler.sandbox.mirror import Bell, Mirrors
 from reconciler.sandbox.owning import controller_of
 from reconciler.sandbox.selectors import label_selector_accepts
 
@@ -17,13 +17,13 @@ from reconciler.sandbox.selectors import label_selector_accepts
 class BudgetController:
     """Goes over all budgets whenever a pod or a budget changed."""
 
-    def __init__(self, client: Client, now: Callable[[], datetime]) -> None:
+    def __init__(self, client: Client, mirrors: Mirrors, now: Callable[[], datetime]) -> None:
         self._client = client
         self._now = now
         self._bell = Bell()
-        self._budgets = Mirror(client, BUDGETS, self._bell)
-        self._pods = Mirror(client, PODS, self._bell)
-        self._sets = Mirror(client, REPLICASETS, self._bell)
+        self._budgets = mirrors.of(BUDGETS, self._bell)
+        self._pods = mirrors.of(PODS, self._bell)
+        self._sets = mirrors.of(REPLICASETS, self._bell)
 
     async def run(self) -> None:
         await attend(self._bell, (self._budgets, self._pods, self._sets), self._pass)

@@ -32,6 +32,7 @@ from reconciler.sandbox.kinds import (
 from reconciler.sandbox.kubelet import Kubelet
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.memory import MemoryTransport
+from reconciler.sandbox.mirror import Mirrors
 from reconciler.sandbox.programs import Pretend, Runtime
 from reconciler.sandbox.record import Record
 from reconciler.sandbox.scheduler import Scheduler
@@ -60,8 +61,15 @@ class Sandbox:
     """
 
     def __init__(
-        self, *, start: datetime = START, seed: int = 0, runtime: Runtime | None = None, history: int = 4096
+        self,
+        *,
+        start: datetime = START,
+        seed: int = 0,
+        runtime: Runtime | None = None,
+        history: int = 4096,
+        controllers: bool = True,
     ) -> None:
+        self._with_controllers = controllers
         self.clock = LoopClock(start)
         self.store = Store(self.clock.now, seed=seed, history=history)
         self.api = Api(self.store)
@@ -88,18 +96,23 @@ class Sandbox:
         await self._group.__aenter__()
         for namespace in ("default", "kube-system", "kube-node-lease"):
             await self.admin.create(NAMESPACES, "", {"metadata": {"name": namespace}})
-        now = self.clock.now
-        controllers = self.client("system:kube-controller-manager")
-        for run in (
-            NodeLifecycle(controllers).run,
-            GarbageCollector(controllers, now).run,
-            JobController(controllers, now).run,
-            DeploymentController(controllers).run,
-            BudgetController(controllers, now).run,
-            Scheduler(self.client("system:kube-scheduler"), now).run,
-        ):
-            self._group.start_soon(run)
+        if self._with_controllers:
+            self._start_controllers()
         return self
+
+    def _start_controllers(self) -> None:
+        now, client = self.clock.now, self.client("system:kube-controller-manager")
+        mirrors = Mirrors(client)
+        controllers = (
+            NodeLifecycle(client, mirrors),
+            GarbageCollector(client, mirrors, now),
+            JobController(client, mirrors, now),
+            DeploymentController(client, mirrors),
+            BudgetController(client, mirrors, now),
+            Scheduler(self.client("system:kube-scheduler"), mirrors, now),
+        )
+        for each in (mirrors, *controllers):
+            self._group.start_soon(each.run)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

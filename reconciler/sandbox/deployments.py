@@ -7,19 +7,19 @@ from reconciler.sandbox.client import Client
 from reconciler.sandbox.encoding import Json, encode
 from reconciler.sandbox.eviction import is_ready
 from reconciler.sandbox.kinds import DEPLOYMENTS, PODS, REPLICASETS, Kind
-from reconciler.sandbox.mirror import Bell, Mirror
+from reconciler.sandbox.mirror import Bell, Mirror, Mirrors
 from reconciler.sandbox.owning import controlled, pod_from_template, reference
 
 
 class DeploymentController:
     """Both controllers in one. A new template replaces all pods at once: roll-outs are not this cluster's business."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, mirrors: Mirrors) -> None:
         self._client = client
         self._bell = Bell()
-        self._deployments = Mirror(client, DEPLOYMENTS, self._bell)
-        self._sets = Mirror(client, REPLICASETS, self._bell)
-        self._pods = Mirror(client, PODS, self._bell)
+        self._deployments = mirrors.of(DEPLOYMENTS, self._bell)
+        self._sets = mirrors.of(REPLICASETS, self._bell)
+        self._pods = mirrors.of(PODS, self._bell)
 
     async def run(self) -> None:
         await attend(self._bell, (self._deployments, self._sets, self._pods), self._pass)

@@ -8,7 +8,7 @@ from reconciler.sandbox.client import Client, Rejected
 from reconciler.sandbox.defaults import NOT_READY, UNSCHEDULABLE
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.kinds import DEPLOYMENTS, JOBS, NODES, PODS, REPLICASETS, Kind
-from reconciler.sandbox.mirror import Bell, Mirror
+from reconciler.sandbox.mirror import Bell, Mirror, Mirrors
 from reconciler.sandbox.owning import controller_of
 
 _QUARANTINE = timedelta(seconds=40)
@@ -18,10 +18,10 @@ _QUARANTINE = timedelta(seconds=40)
 class NodeLifecycle:
     """Keeps the taints of nodes that are not ready or cordoned. Heartbeats are believed for ever."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, mirrors: Mirrors) -> None:
         self._client = client
         self._bell = Bell()
-        self._nodes = Mirror(client, NODES, self._bell)
+        self._nodes = mirrors.of(NODES, self._bell)
 
     async def run(self) -> None:
         await attend(self._bell, (self._nodes,), self._pass)
@@ -53,14 +53,14 @@ def _cordoned(node: Json) -> bool:
 class GarbageCollector:
     """Removes pods of nodes that are gone, and what Jobs, ReplicaSets and Deployments leave behind."""
 
-    def __init__(self, client: Client, now: Callable[[], datetime]) -> None:
+    def __init__(self, client: Client, mirrors: Mirrors, now: Callable[[], datetime]) -> None:
         self._client = client
         self._now = now
         self._bell = Bell()
-        self._nodes = Mirror(client, NODES, self._bell)
-        self._pods = Mirror(client, PODS, self._bell)
-        self._sets = Mirror(client, REPLICASETS, self._bell)
-        jobs, deployments = Mirror(client, JOBS, self._bell), Mirror(client, DEPLOYMENTS, self._bell)
+        self._nodes = mirrors.of(NODES, self._bell)
+        self._pods = mirrors.of(PODS, self._bell)
+        self._sets = mirrors.of(REPLICASETS, self._bell)
+        jobs, deployments = mirrors.of(JOBS, self._bell), mirrors.of(DEPLOYMENTS, self._bell)
         self._owners = {"Job": jobs, "ReplicaSet": self._sets, "Deployment": deployments}
         self._orphaned: dict[str, datetime] = {}
 

@@ -8,7 +8,7 @@ from reconciler.sandbox.client import Client
 from reconciler.sandbox.encoding import Json, moment, stamp
 from reconciler.sandbox.failure_policy import Verdict, judge
 from reconciler.sandbox.kinds import JOBS, PODS
-from reconciler.sandbox.mirror import Bell, Mirror
+from reconciler.sandbox.mirror import Bell, Mirrors
 from reconciler.sandbox.owning import controlled, pod_from_template
 
 _FIRST_BACKOFF = 10.0
@@ -19,12 +19,12 @@ _LONGEST_BACKOFF = 600.0
 class JobController:
     """Runs Jobs' pods and writes their status. What it has counted it remembers itself; it is never restarted."""
 
-    def __init__(self, client: Client, now: Callable[[], datetime]) -> None:
+    def __init__(self, client: Client, mirrors: Mirrors, now: Callable[[], datetime]) -> None:
         self._client = client
         self._now = now
         self._bell = Bell()
-        self._jobs = Mirror(client, JOBS, self._bell)
-        self._pods = Mirror(client, PODS, self._bell)
+        self._jobs = mirrors.of(JOBS, self._bell)
+        self._pods = mirrors.of(PODS, self._bell)
         self._counted: dict[str, dict[str, Verdict]] = {}
 
     async def run(self) -> None:

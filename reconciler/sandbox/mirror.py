@@ -34,11 +34,11 @@ class Bell:
 class Mirror:
     """Objects of one kind by key. What a controller writes itself is noted at once, before the watch brings it."""
 
-    def __init__(self, client: Client, kind: Kind, bell: Bell, *, fields: str = "") -> None:
+    def __init__(self, client: Client, kind: Kind, *bells: Bell, fields: str = "") -> None:
         self.kind = kind
         self.synced = anyio.Event()
         self._client = client
-        self._bell = bell
+        self._bells = list(bells)
         self._fields = fields
         self._objects: dict[str, Json] = {}
 
@@ -50,6 +50,14 @@ class Mirror:
 
     def get(self, namespace: str, name: str) -> Json | None:
         return self._objects.get(object_key(namespace, name))
+
+    def ring_for(self, bell: Bell) -> None:
+        """From now on ring this bell as well."""
+        self._bells.append(bell)
+
+    def _ring(self) -> None:
+        for bell in self._bells:
+            bell.ring()
 
     def note(self, obj: Json) -> None:
         """Take in an object if it is newer than what is known."""
@@ -78,7 +86,7 @@ class Mirror:
 
     def _replace(self, items: Iterable[Json]) -> None:
         self._objects = {_key(item): item for item in items}
-        self._bell.ring()
+        self._ring()
 
     async def _follow(self, version: str) -> None:
         """Watch until something is wrong; a watch that ends in peace goes on where it was."""
@@ -99,7 +107,26 @@ class Mirror:
                 self.forget(obj)
             case _:
                 self.note(obj)
-        self._bell.ring()
+        self._ring()
+
+
+class Mirrors:
+    """One mirror for each kind, shared by all who look at it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._mirrors: dict[Kind, Mirror] = {}
+
+    def of(self, kind: Kind, bell: Bell) -> Mirror:
+        """The mirror of this kind, which rings the bell. Ask before `run`."""
+        mirror = self._mirrors.setdefault(kind, Mirror(self._client, kind))
+        mirror.ring_for(bell)
+        return mirror
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as group:
+            for mirror in self._mirrors.values():
+                group.start_soon(mirror.run)
 
 
 def _version(obj: Json) -> int:

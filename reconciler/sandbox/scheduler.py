@@ -8,7 +8,7 @@ from reconciler.sandbox.client import Client, Rejected
 from reconciler.sandbox.encoding import Json, stamp
 from reconciler.sandbox.fitting import Refused, Room, explanation, refused, score
 from reconciler.sandbox.kinds import NODES, PODS
-from reconciler.sandbox.mirror import Bell, Mirror
+from reconciler.sandbox.mirror import Bell, Mirrors
 
 _TERMINAL = ("Succeeded", "Failed")
 
@@ -16,12 +16,12 @@ _TERMINAL = ("Succeeded", "Failed")
 class Scheduler:
     """The default scheduler: filters, least allocated, no preemption."""
 
-    def __init__(self, client: Client, now: Callable[[], datetime]) -> None:
+    def __init__(self, client: Client, mirrors: Mirrors, now: Callable[[], datetime]) -> None:
         self._client = client
         self._now = now
         self._bell = Bell()
-        self._nodes = Mirror(client, NODES, self._bell)
-        self._pods = Mirror(client, PODS, self._bell)
+        self._nodes = mirrors.of(NODES, self._bell)
+        self._pods = mirrors.of(PODS, self._bell)
 
     async def run(self) -> None:
         await attend(self._bell, (self._nodes, self._pods), self._pass)

@@ -64,6 +64,11 @@ class Shelf:
     def __len__(self) -> int:
         return len(self._objects)
 
+    @property
+    def watchers(self) -> int:
+        """How many watches wait for a change."""
+        return len(self._waiting)
+
     def raw(self, key: str) -> bytes | None:
         return self._objects.get(key)
 
