@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from reconciler.app.controller import Controller
@@ -12,10 +13,12 @@ from reconciler.kube.cache import PodCache
 from reconciler.kube.news import Seen
 from reconciler.kube.offline import Dump
 from reconciler.model import quantity
-from reconciler.model.gpu import SpecAnswer
+from reconciler.model.gpu import SpecAnswer, SpecUnknown
 from reconciler.model.node import InstanceType, NodeName, NodeView, Resources
+from reconciler.model.plan import Action, Advertise, Learn
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_state import NotProbed
+from reconciler.model.record import UnreadableRecord
 
 DEFAULT_SIZE = 1024 * quantity.MIB
 """Bytes of the memory resource that a pod is taken to ask for where none on the node says otherwise."""
@@ -38,18 +41,38 @@ def from_dump(
     now: datetime,
     pod: Resources | None,
 ) -> Sequence[Explanation]:
-    """Every node of the file, by name: with the built-in table, and what the nodes' own records say."""
+    """Every node of the file, by name: with the built-in table, and what the nodes' own records say.
+
+    Where the table knows the type, EC2 counts as not asked yet: then what EC2 said before, in the record, still counts.
+    """
     pods = PodCache()
     for view in dump.pods:
         pods.take(Seen(view.ref.uid or f"{view.ref.namespace}/{view.ref.name}", view))
 
     def facts(node: NodeView) -> CapacityFacts:
-        spec = None if node.instance_type is None else builtin(node.instance_type)
+        row = None if node.instance_type is None else builtin(node.instance_type)
+        spec = row if isinstance(row, SpecUnknown) else None
         requested = pods.requested(node.name, policy.resource)
-        return CapacityFacts(node, spec, spec, learned=None, probe=NotProbed(), requested=requested)
+        return CapacityFacts(node, spec, row, learned=None, probe=NotProbed(), requested=requested)
 
-    nodes = sorted(dump.nodes, key=lambda node: node.name)
-    return [_explain(facts(node), policy, now, pods, pod) for node in nodes]
+    def explained(node: NodeView) -> Explanation:
+        told = _explain(facts(node), policy, now, pods, pod)
+        return replace(told, actions=tuple(action for action in told.actions if not _only_of_the_file(action, node)))
+
+    return [explained(node) for node in sorted(dump.nodes, key=lambda node: node.name)]
+
+
+def _only_of_the_file(action: Action, node: NodeView) -> bool:
+    """Whether the action is due to what a file lacks: the catalog, and the words in which EC2 was asked."""
+    match action:
+        case Learn():
+            return True
+        case Advertise(resources=resources, labels=labels, condition=condition):
+            here = node.condition
+            same = condition is None or (here is not None and here.reason == condition.reason)
+            return same and not resources and not labels and not isinstance(node.record, UnreadableRecord)
+        case _:
+            return False
 
 
 def _explain(
