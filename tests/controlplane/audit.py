@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from tests.controlplane.api import Json
@@ -30,7 +31,8 @@ class Call:
     """One request that the API server has answered, or a watch that it has opened.
 
     `resource` holds the subresource too ("nodes/status"). `body` is the request's object, for writes that were not
-    refused before it was read.
+    refused before it was read. `credential` tells apart what shares a user: the id of the token. `at` is when the
+    request came in.
     """
 
     user: str
@@ -42,6 +44,8 @@ class Call:
     uri: str
     status: int
     body: Json | None
+    credential: str
+    at: datetime
 
 
 def calls(log: Path) -> Iterator[Call]:
@@ -73,4 +77,6 @@ def _call(event: Json) -> Call:
         uri=event["requestURI"],
         status=event.get("responseStatus", {}).get("code", 0),
         body=event.get("requestObject"),
+        credential="".join(user.get("extra", {}).get("authentication.kubernetes.io/credential-id", [])),
+        at=datetime.fromisoformat(event["requestReceivedTimestamp"]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 from tests.controlplane import programs
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet, Machine
+from tests.controlplane.product import Installation, Replica
 from tests.controlplane.waiting import eventually
 
 _HERE = Path(__file__).parent
@@ -113,6 +114,24 @@ def hollow_kubelet(
             return started.enter_context(HollowKubelet(control_plane, node, machine))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def installation(control_plane: ControlPlane) -> Installation:
+    """The product's manifests, applied to the shared cluster."""
+    return Installation(control_plane).install()
+
+
+@pytest.fixture
+def replica(installation: Installation) -> Iterator[Callable[..., Replica]]:
+    """Make replicas of the product on the shared cluster, `replica("a", {...})`; they are gone with the test."""
+    installation.forget()
+    with ExitStack() as made:
+
+        def make(name: str = "one", settings: Mapping[str, object] | None = None, *, server: str = "") -> Replica:
+            return made.enter_context(installation.replica(name, settings, server=server))
+
+        yield make
 
 
 def _under_xdist(config: pytest.Config) -> bool:

@@ -1,0 +1,111 @@
+"""What does the product put right, how soon, and what does it leave as it is?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+from reconciler.model import names
+from tests.controlplane.api import Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.kubelet import HollowKubelet, Machine
+from tests.controlplane.nodes import bare_node
+from tests.controlplane.product import G4DN, MEMORY, UNPROBED, Replica, memory, reason
+from tests.controlplane.waiting import eventually, never
+
+Kubelets = Callable[..., HollowKubelet]
+Replicas = Callable[..., Replica]
+
+UNPROBING = {"probe.enabled": False}
+RIGHT = (UNPROBED, UNPROBED)
+
+
+def without_ours(node: Json) -> str:
+    """The node as text, less what is ours and what any write changes."""
+    node = json.loads(json.dumps(node))
+    for field in ("resourceVersion", "managedFields"):
+        del node["metadata"][field]
+    for field in ("labels", "annotations"):
+        mine = [key for key in node["metadata"][field] if key.startswith(f"{names.DOMAIN}/")]
+        for key in mine:
+            del node["metadata"][field][key]
+    for field in ("capacity", "allocatable"):
+        node["status"][field].pop(MEMORY, None)
+    node["status"]["conditions"] = [one for one in node["status"]["conditions"] if one["type"] != names.CONDITION]
+    node["spec"]["taints"] = [one for one in node["spec"]["taints"] if one["key"] != names.STARTUP_TAINT]
+    return json.dumps(node)
+
+
+def test_what_a_kubelet_zeroes_when_it_registers_is_back_within_seconds(
+    control_plane: ControlPlane, hollow_kubelet: Kubelets, replica: Replicas
+) -> None:
+    """The kubelet that lost its device checkpoint writes "0"; our patch follows by itself, and stays."""
+    one = replica("one", UNPROBING).lead()
+    kubelet = hollow_kubelet(Machine(status_seconds=2, zeroes_at_registration=True))
+    eventually(lambda: memory(control_plane, kubelet.path) == RIGHT, "the value is there", 20)
+
+    kubelet.restart()
+    eventually(lambda: memory(control_plane, kubelet.path) == RIGHT, "the value is there again", 20)
+    never(lambda: memory(control_plane, kubelet.path) != RIGHT, "the value went away", 5)
+
+    (zeroed,) = [
+        call
+        for call in control_plane.audit(f"system:node:{kubelet.name}")
+        if call.body is not None and call.body.get("status", {}).get("capacity", {}).get(MEMORY) == "0"
+    ]
+    healed = [call for call in one.writes() if call.resource == "nodes/status" and call.at > zeroed.at]
+    assert len(healed) == 1
+    assert healed[0].at - zeroed.at < timedelta(seconds=5)
+
+
+def test_a_hand_edit_is_put_right_and_nothing_of_others_changes_by_a_byte(
+    control_plane: ControlPlane, replica: Replicas
+) -> None:
+    """Whole objects are compared: before us, and after we joined, healed and took our startup taint away."""
+    labels = {**G4DN, "example.com/team": "vision", "nvidia.com/gpu.memory": "15360"}
+    resources = {"nvidia.com/gpu": "1", "example.com/fpga": "3"}
+    kubectl = control_plane.kubectl
+    with bare_node(control_plane, "edited", labels=labels, resources=resources) as path:
+        kubectl("annotate", "node", "edited", 'example.com/note={"of": "others"}', "example.com/empty=")
+        kubectl(
+            "taint", "node", "edited", "example.com/dedicated=vision:NoSchedule", f"{names.STARTUP_TAINT}:NoSchedule"
+        )
+        kubectl("taint", "node", "edited", "example.com/old:PreferNoSchedule")
+        before = control_plane.api.get(path)
+
+        replica("one", UNPROBING).lead()
+
+        def right() -> bool:
+            node = control_plane.api.get(path)
+            return (
+                memory(control_plane, path) == RIGHT
+                and reason(control_plane, path) == "Unverified"
+                and node["metadata"]["labels"][names.LABEL_MODEL] == "T4"
+                and node["metadata"]["annotations"][names.RECORD].startswith("{")
+                and names.STARTUP_TAINT not in [taint["key"] for taint in node["spec"]["taints"]]
+            )
+
+        eventually(right, "the node has joined")
+        wrong = {"status": {"capacity": {MEMORY: "1Gi"}, "allocatable": {MEMORY: "2Gi"}}}
+        for edit in (
+            ("patch", "node", "edited", "--subresource=status", "--type=merge", "-p", json.dumps(wrong)),
+            ("label", "node", "edited", "--overwrite", f"{names.LABEL_MODEL}=V100"),
+            ("label", "node", "edited", f"{names.LABEL_MODEL}-", f"{names.LABEL_COUNT}-"),
+            ("annotate", "node", "edited", "--overwrite", f"{names.RECORD}=nonsense"),
+        ):
+            kubectl(*edit)
+            eventually(right, f"kubectl {edit[0]} {edit[-1]} is put right")
+        assert without_ours(control_plane.api.get(path)) == without_ours(before)
+
+
+def test_a_node_that_comes_again_under_its_name_is_a_new_node(control_plane: ControlPlane, replica: Replicas) -> None:
+    """It gets a patch of its own, with its own UID, and no patch was meant for the one before."""
+    one = replica("one", UNPROBING).lead()
+    uids = []
+    for _ in range(2):
+        with bare_node(control_plane, "again", labels=G4DN) as path:
+            uids.append(control_plane.api.get(path)["metadata"]["uid"])
+            eventually(lambda: memory(control_plane, path) == RIGHT, "the node has its value")
+    patches = [call for call in one.writes() if call.resource == "nodes/status"]
+    assert [(call.status, (call.body or {})["metadata"]["uid"]) for call in patches] == [(200, uid) for uid in uids]

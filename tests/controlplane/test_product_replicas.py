@@ -1,0 +1,103 @@
+"""When the leader dies or hangs in the middle of its work, does the other replica end it right, and write alone?"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.model import names
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.kubelet import HollowKubelet
+from tests.controlplane.nodes import bare_node
+from tests.controlplane.product import (
+    G4DN,
+    MEMORY,
+    NAMESPACE,
+    PROBED,
+    UNPROBED,
+    Replica,
+    g4dn_with_driver,
+    memory,
+    reason,
+)
+from tests.controlplane.relay import Written, relay
+from tests.controlplane.waiting import eventually, never
+
+Kubelets = Callable[..., HollowKubelet]
+Replicas = Callable[..., Replica]
+
+QUICK = {"leader.lease_duration": "4s", "leader.renew_deadline": "3s", "leader.retry_period": "0.5s"}
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [("/status", b"Provisional"), ("/jobs", b""), ("/status", b"Verified")],
+    ids=["provisional", "probe-ordered", "verified"],
+)
+def test_a_leader_that_is_killed_between_two_calls_of_a_join_is_followed_by_one_that_finishes_it(
+    path: str,
+    word: bytes,
+    control_plane: ControlPlane,
+    hollow_kubelet: Kubelets,
+    replica: Replicas,
+    tmp_path: Path,
+) -> None:
+    """The API server has the write, the leader never hears of it; the end is as if nothing had happened."""
+    died = threading.Event()
+
+    def kill(write: Written) -> None:
+        if write.path.endswith(path) and word in write.body and not died.is_set():
+            first.process.kill()
+            died.set()
+
+    with relay(control_plane, kill) as address:
+        first = replica("first", QUICK, server=address).lead()
+        second = replica("second", QUICK).start()
+        kubelet = hollow_kubelet(g4dn_with_driver(tmp_path, taints=(f"{names.STARTUP_TAINT}=:NoSchedule",)))
+        assert died.wait(60), "the leader never wrote it"
+        last = first.writes()[-1]
+        assert (last.resource.endswith(path.strip("/")), last.status < 300) == (True, True)
+
+        eventually(second.leads, "the other replica leads", 30)
+        eventually(lambda: "taints" not in kubelet.node()["spec"], "the startup taint is removed", 60)
+    assert (memory(control_plane, kubelet.path), reason(control_plane, kubelet.path)) == ((PROBED, PROBED), "Verified")
+    jobs = control_plane.api.get(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs")["items"]
+    assert len(jobs) == 1, "the node is probed once, whoever ordered it"
+
+
+def test_a_leader_that_hangs_past_its_lease_writes_nothing_when_it_wakes_up(
+    control_plane: ControlPlane, replica: Replicas
+) -> None:
+    """It has news to act on in its buffers, and believes to lead until it looks at its clock."""
+    settings = {**QUICK, "probe.enabled": False}
+    right = (UNPROBED, UNPROBED)
+    with bare_node(control_plane, "contended", labels=G4DN) as path:
+        first = replica("first", settings).lead()
+        eventually(lambda: memory(control_plane, path) == right, "the first leader advertises")
+        second = replica("second", settings).start()
+        never(second.leads, "two leaders", 2)
+        before = len(first.writes())
+
+        first.process.pause()
+        wrong = {"status": {"capacity": {MEMORY: "1Gi"}, "allocatable": {MEMORY: "1Gi"}}}
+        control_plane.kubectl("patch", "node", "contended", "--subresource=status", "-p", json.dumps(wrong))
+        eventually(lambda: memory(control_plane, path) == right, "the second one leads and heals", 30)
+        # More for the first one to find: it sees the wrong values and not, at once, that they were put right.
+        control_plane.kubectl("label", "node", "contended", "--overwrite", f"{names.LABEL_MODEL}=V100")
+        eventually(
+            lambda: control_plane.api.get(path)["metadata"]["labels"][names.LABEL_MODEL] == "T4", "and heals again"
+        )
+        by_second = len(second.writes())
+
+        first.process.resume()
+        never(lambda: first.leads() and second.leads(), "two leaders", 3)
+        assert len(first.writes()) == before
+        assert len(second.writes()) == by_second
+        assert second.leads()
+
+        second.process.stop(grace=20)
+        eventually(first.leads, "who stops gives the lease back, and the other one need not wait for its end", 2.5)
