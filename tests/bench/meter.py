@@ -1,6 +1,11 @@
-"""What did it cost? CPU, memory and the event loop's longest pause, from a mark in the program until now."""
+"""What did it cost? CPU, memory and the event loop's longest pause, from a mark in the program until now.
+
+A pause is the time that the loop did not turn, less the time that its thread was ready to run and other programs had
+the processors: what a busy machine adds is not ours, and without this no figure could be compared with another's.
+"""
 
 import asyncio
+import os
 import re
 import resource
 import time
@@ -32,19 +37,25 @@ class Meter:
         self._cpu = _cpu()
         self._begun = time.monotonic()
         self._stall = 0.0
+        self._schedule = os.open(_SELF / "schedstat", os.O_RDONLY)
         self._watcher = asyncio.create_task(self._watch())
 
     def read(self) -> Cost:
         """The cost so far; the event loop is no longer watched."""
         self._watcher.cancel()
+        os.close(self._schedule)
         wall = time.monotonic() - self._begun
         return Cost(_cpu() - self._cpu, _status("VmHWM") - self._base, self._stall, wall)
 
     async def _watch(self) -> None:
         while True:
-            before = time.monotonic()
+            before = time.monotonic() - self._waited()
             await asyncio.sleep(TICK)
-            self._stall = max(self._stall, time.monotonic() - before - TICK)
+            self._stall = max(self._stall, time.monotonic() - self._waited() - before - TICK)
+
+    def _waited(self) -> float:
+        """Seconds that the main thread was ready and had no processor (scheduler/sched-stats in the kernel's docs)."""
+        return int(os.pread(self._schedule, 100, 0).split()[1]) / 1e9
 
 
 def _cpu() -> float:
