@@ -11,7 +11,7 @@ from reconciler.sandbox.kinds import Kind
 from reconciler.sandbox.refusal import bad_request, expired, too_new
 from reconciler.sandbox.routes import Route
 from reconciler.sandbox.selectors import selector
-from reconciler.sandbox.store import TooOld
+from reconciler.sandbox.shelf import TooOld
 
 
 def list_page(route: Route, query: Mapping[str, str], version: int) -> Response:

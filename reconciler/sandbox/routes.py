@@ -5,7 +5,8 @@ from urllib.parse import unquote
 
 from reconciler.sandbox.kinds import BUILT_IN
 from reconciler.sandbox.refusal import NoSuchPath
-from reconciler.sandbox.store import Shelf, Store, object_key
+from reconciler.sandbox.shelf import Shelf
+from reconciler.sandbox.store import Store, object_key
 
 
 @dataclass(frozen=True, slots=True)

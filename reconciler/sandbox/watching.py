@@ -10,7 +10,8 @@ from reconciler.sandbox.kinds import Kind
 from reconciler.sandbox.refusal import Refusal, bad_request, status_object
 from reconciler.sandbox.routes import Route
 from reconciler.sandbox.selectors import Selector, selector
-from reconciler.sandbox.store import Change, Shelf, Store, TooOld, watch_line
+from reconciler.sandbox.shelf import Change, Shelf, TooOld, watch_line
+from reconciler.sandbox.store import Store
 
 BOOKMARK_EVERY = 60.0
 """Seconds between bookmarks, about as on the real server (cacher's bookmarkFrequency is one minute)."""

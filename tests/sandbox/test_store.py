@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.sandbox.encoding import decode
 from reconciler.sandbox.kinds import CONFIGMAPS, PODS
-from reconciler.sandbox.store import TooOld
+from reconciler.sandbox.shelf import TooOld
 from tests.sandbox.conftest import Server
 
 MAPS = "/api/v1/namespaces/a/configmaps"
