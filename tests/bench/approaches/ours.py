@@ -5,11 +5,11 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import anyio
 
 from reconciler.app.controller import Controller, Wishes, World
+from reconciler.app.process import SystemClock
 from reconciler.app.voice import Voice
 from reconciler.aws.builtin import builtin
 from reconciler.aws.instance_types import TableOnly
@@ -30,14 +30,12 @@ from reconciler.model.quantity import MIB
 from reconciler.model.workload import PodView
 from reconciler.runtime import logs
 from reconciler.runtime.backoff import Backoff
-from reconciler.runtime.clock import LoopClock
 from reconciler.runtime.transport import Transport
 from reconciler.serve.metrics import Metrics
 from tests.bench.client import CONCURRENT_PATCHES, TOKEN, Measured, start_changes
 from tests.bench.meter import Meter
 
 NAMESPACE = "gpu-reconciler"
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 async def sync(url: str) -> Measured:
@@ -45,7 +43,7 @@ async def sync(url: str) -> Measured:
     meter = Meter()
     async with _transport(url) as transport, anyio.create_task_group() as group:
         world = World(
-            transport, TableOnly(builtin(), "there is no EC2 here"), builtin().answer, LoopClock(NOW), random.random
+            transport, TableOnly(builtin(), "there is no EC2 here"), builtin().answer, SystemClock(), random.random
         )
         controller = Controller(world, _wishes(), _Strict(logs.logger(), Metrics()), Metrics(), fence=unfenced)
         await group.start(controller.watch)
@@ -69,7 +67,7 @@ async def patches(url: str, count: int) -> Measured:
     """Advertise actions through the actuator."""
     async with _transport(url) as transport:
         job = ProbeJobSettings(NAMESPACE, "gpu-reconciler")
-        actuator = KubeActuator(transport, may_write=unfenced, probe=job, catalog=_Nothing(), clock=LoopClock(NOW))
+        actuator = KubeActuator(transport, may_write=unfenced, probe=job, catalog=_Nothing(), clock=SystemClock())
         numbers = iter(range(count))
 
         async def patch(number: int) -> None:
