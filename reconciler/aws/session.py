@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
+
+from reconciler.aws.threads import in_thread
 
 T = TypeVar("T")
 
@@ -61,9 +62,7 @@ class AwsSession:
         Raises Refused when AWS cannot be asked, Unavailable when it can be soon. A cancelled caller does not wait for
         the thread, whose time is limited anyway.
         """
-        return await anyio.to_thread.run_sync(
-            self._in_thread, service, use, limiter=self._limiter, abandon_on_cancel=True
-        )
+        return await in_thread(lambda: self._in_thread(service, use), self._limiter)
 
     def _in_thread(self, service: str, use: Callable[[Any], T]) -> T:
         from botocore.exceptions import BotoCoreError, ClientError
