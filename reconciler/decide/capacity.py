@@ -65,13 +65,17 @@ def decide(facts: CapacityFacts, policy: CapacityPolicy, now: datetime) -> Decis
 def _verdict(
     facts: CapacityFacts, policy: CapacityPolicy, record: CapacityRecord | None
 ) -> tuple[Verdict, Ended | None]:
+    """The verdict, and the end of a probe that is worth remembering with it."""
     ended = finding.ended(facts.node, facts.probe, record)
     promised = standing.of(facts, policy, record)
     if isinstance(promised, Verdict):
-        return promised, ended
-    counting = ended if ended is not None and finding.still_counts(ended, record, promised, policy) else None
-    found = finding.of(counting, facts.probe)
-    return judge(promised, found, policy, fresh=counting is None or counting.fresh), ended
+        # A finding of an earlier boot goes with the promise that it was compared with; a new promise has none.
+        keeps = ended is not None and (ended.fresh or promised.reason in IN_THE_DARK)
+        return promised, ended if keeps else None
+    if ended is not None and not finding.still_counts(ended, record, promised, policy):
+        ended = None
+    found = finding.of(ended, facts.probe)
+    return judge(promised, found, policy, fresh=ended is None or ended.fresh), ended
 
 
 def _words_on_the_node(
@@ -95,7 +99,7 @@ def _words_on_the_node(
     said = writing.announce(claim, node, policy)
     if said is not None:
         actions.append(said)
-    if isinstance(node.record, UnreadableRecord) and claim.verdict.reason not in IN_THE_DARK:
+    if isinstance(node.record, UnreadableRecord):
         rebuilt = f"our annotation on the node could not be read ({node.record.why}) and is rebuilt"
         asides.append(rebuilt)
         actions.append(Announce(node.key, claim.verdict.reason, rebuilt, warning=True))

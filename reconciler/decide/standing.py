@@ -8,6 +8,7 @@ from reconciler.model import names
 from reconciler.model.gpu import GpuSpec, NoGpu, SpecUnknown, Vendor
 from reconciler.model.node import NodeView
 from reconciler.model.policy import CapacityPolicy, MultiGpu
+from reconciler.model.probe_state import NotProbed
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord
 
@@ -38,7 +39,8 @@ def of(facts: CapacityFacts, policy: CapacityPolicy, record: CapacityRecord | No
         case SpecUnknown(why=why):
             silence = why or f"nobody knows what {node.instance_type} has"
             # A node that was probed stays one of ours, also when what had hinted at a GPU (the taint, say) is gone.
-            hinted = (record is not None and record.probe is not None) or looks_like_nvidia(node, policy)
+            probed = not isinstance(facts.probe, NotProbed) or (record is not None and record.probe is not None)
+            hinted = probed or looks_like_nvidia(node, policy)
             return _unknown(node, policy, Promise(node.instance_type, ec2_silence=silence), hinted)
 
 

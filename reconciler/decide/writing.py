@@ -12,7 +12,7 @@ from reconciler.model.node import Condition, NodeView
 from reconciler.model.plan import Advertise, Announce
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.reasons import Reason
-from reconciler.model.record import CapacityRecord, Source, UnreadableRecord
+from reconciler.model.record import CapacityRecord, Source
 
 
 def is_written(claim: Claim, node: NodeView, *, expected: bool) -> bool:
@@ -65,10 +65,7 @@ def _annotation(
     claim: Claim, node: NodeView, record: CapacityRecord | None, ended: Ended | None
 ) -> Mapping[str, str | None]:
     verdict = claim.verdict
-    dark = verdict.reason in IN_THE_DARK
-    if dark and isinstance(node.record, UnreadableRecord):
-        return {}  # nothing better is known to put in its place
-    old = record if dark and record is not None else None
+    old = record if verdict.reason in IN_THE_DARK else None
     wanted = CapacityRecord(
         resource=claim.resource,
         advertised_mib=claim.owned_mib,

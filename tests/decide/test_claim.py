@@ -12,7 +12,7 @@ from reconciler.model.node import InstanceType, NodeView
 from reconciler.model.plan import Advertise, Announce
 from reconciler.model.policy import CapacityPolicy, ExistingValue, MultiGpu
 from reconciler.model.probe_report import ProbeReason
-from reconciler.model.probe_state import ProbeFailed
+from reconciler.model.probe_state import NotProbed, ProbeFailed
 from reconciler.model.quantity import MIB
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord, UnreadableRecord
@@ -307,11 +307,13 @@ def test_where_the_record_cannot_be_read_the_policy_says_whose_the_value_is(
 
 
 def test_ignorance_withdraws_nothing() -> None:
-    """A broken record on a node whose type nobody knows any more: the value stays, and so does the broken record."""
+    """A broken record on a node whose type nobody knows any more: the value stays, and stays ours."""
     facts = verified()
     edited = replace(facts.node, record=UnreadableRecord("field v is missing"), instance_type=None)
-    what = plan(replace(facts, node=edited, spec=None, learned=None), POLICY, NOW)
+    facts, plans = settled(replace(facts, node=edited, spec=None, learned=None, probe=NotProbed()), POLICY)
 
-    assert what.reason is Reason.NO_INSTANCE_TYPE
-    patch = only(what, Advertise)
-    assert (patch.resources, patch.annotations, patch.labels) == ({}, {}, {})
+    assert [what.reason for what in plans] == [Reason.NO_INSTANCE_TYPE]
+    patch = only(plans[0], Advertise)
+    assert (patch.resources, patch.labels) == ({}, {})
+    assert isinstance(facts.node.record, CapacityRecord)
+    assert facts.node.record.advertised_mib == 14910

@@ -17,7 +17,7 @@ from reconciler.model.quantity import MIB
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord
 from tests.decide.fake_node import NOW, after, facts_of, kinds, node, only, settled
-from tests.decide.figures import L4_FOUR, PROBED_AT, T4, T4_FOUR
+from tests.decide.figures import A10G, L4_FOUR, PROBED_AT, T4, T4_FOUR
 
 POLICY = CapacityPolicy()
 OTHERS = (Taint("special", "NoSchedule", "gpu", "2026-01-01T00:00:00Z"), Taint("special", "NoExecute"))
@@ -90,6 +90,17 @@ def test_a_reboot_runs_one_probe_and_changes_no_figure_meanwhile() -> None:
     assert story == [(Reason.VERIFIED, ["Advertise", "Announce"])]
     assert isinstance(facts.node.record, CapacityRecord)
     assert (facts.node.record.boot_id, facts.node.record.serial) == ("boot-2", 0)
+
+
+def test_an_instance_that_was_started_again_as_another_type_forgets_the_old_gpu() -> None:
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
+    view = replace(facts.node, boot_id="boot-2", instance_type=InstanceType("g5.xlarge"))
+    facts, story = told(facts_of(view, spec=A10G.spec()))
+
+    assert story == [(Reason.PROVISIONAL, ["Advertise", "RunProbe", "Announce"])]
+    assert facts.node.labels[names.LABEL_MODEL] == "A10G"
+    assert isinstance(facts.node.record, CapacityRecord)
+    assert facts.node.record.probe is None
 
 
 def test_a_verdict_without_figures_is_tried_again_once_an_hour_with_a_name_of_its_own() -> None:
