@@ -28,7 +28,7 @@ from reconciler.model.plan import Advertise, Done
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.quantity import MIB
 from reconciler.model.workload import PodView
-from reconciler.runtime import logs
+from reconciler.runtime import garbage, logs
 from reconciler.runtime.backoff import Backoff
 from reconciler.runtime.transport import Transport
 from reconciler.serve.metrics import Metrics
@@ -40,6 +40,7 @@ NAMESPACE = "gpu-reconciler"
 
 async def sync(url: str) -> Measured:
     """The controller itself, until it knows all there is."""
+    garbage.keep()
     meter = Meter()
     async with _transport(url) as transport, anyio.create_task_group() as group:
         world = World(
@@ -47,6 +48,7 @@ async def sync(url: str) -> Measured:
         )
         controller = Controller(world, _wishes(), _Strict(logs.logger(), Metrics()), Metrics(), fence=unfenced)
         await group.start(controller.watch)
+        garbage.keep()
         measured = Measured(len(controller.nodes) + len(controller.pods), meter.read())
         group.cancel_scope.cancel()
     return measured
