@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.bench import first_sync, patch_cost, watch_events
-from tests.bench.comparison import Comparison, write
+from tests.bench import first_sync, join, patch_cost, watch_events
+from tests.bench.comparison import Comparison, NotHere, write
 from tests.bench.scale import FULL, TENTH, TINY, Scale
 
 OUTPUT = Path("build/bench.json")
@@ -20,14 +20,15 @@ BENCHMARKS: dict[str, Benchmark] = {
     "first-sync-unique": lambda scale, say: first_sync.compare(scale, say, unique=True),
     "watch-events": watch_events.compare,
     "patch-cost": patch_cost.compare,
+    "join-to-allocatable": join.compare,
 }
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], benchmarks: Mapping[str, Benchmark] = BENCHMARKS) -> int:
     """Run what was asked for; an exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHMARKS)}; all if none is named"
+        "names", nargs="*", metavar="NAME", help=f"which: {', '.join(benchmarks)}; all if none is named"
     )
     sizes = parser.add_mutually_exclusive_group()
     sizes.add_argument(
@@ -37,16 +38,20 @@ def main(arguments: Sequence[str]) -> int:
     sizes.add_argument("--tiny", action="store_true", help="seconds: shows that it runs, the ratios say nothing")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="default: %(default)s")
     options = parser.parse_args(arguments)
-    if unknown := [name for name in options.names if name not in BENCHMARKS]:
-        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    if unknown := [name for name in options.names if name not in benchmarks]:
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(benchmarks)}")
     found: list[Comparison] = []
-    for name in options.names or BENCHMARKS:
-        found += BENCHMARKS[name](_scale(name, options), _say)
+    not_run: list[str] = []
+    for name in options.names or benchmarks:
+        try:
+            found += benchmarks[name](_scale(name, options), _say)
+        except NotHere as reason:
+            not_run.append(f"NOT RUN: {name}: {reason}")
         write(found, options.output)
     print(f"\nRatios of this run, also in {options.output}:")
-    for one in found:
-        print(one.line())
-    return verdict(found)
+    for text in [*(one.line() for one in found), *not_run]:
+        print(text)
+    return verdict(found) or (NOT_RUN if not_run else 0)
 
 
 def verdict(found: Sequence[Comparison]) -> int:

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 
+class NotHere(Exception):
+    """This benchmark cannot be run on this machine; the text says why and what to do."""
+
+
 class Better(Enum):
     """Which way the ratio is read."""
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 from reconciler.kube import sources
 from reconciler.kube.trouble import Trouble
 from tests.bench import nodes, pods
-from tests.bench.__main__ import BENCHMARKS, MISSED, main, verdict
+from tests.bench.__main__ import BENCHMARKS, MISSED, NOT_RUN, main, verdict
 from tests.bench.client import Measured
-from tests.bench.comparison import Better, Comparison
+from tests.bench.comparison import Better, Comparison, NotHere
 from tests.bench.meter import Cost
 from tests.bench.processes import in_turns
+from tests.bench.scale import Scale
 
 
 def test_a_tiny_run_writes_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,6 +47,21 @@ def test_an_unknown_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> 
         main(["first-synk"])
     told = capsys.readouterr().err
     assert all(name in told for name in BENCHMARKS)
+
+
+def test_a_benchmark_that_cannot_be_run_is_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is missing in the file, said loudly, and the exit status tells; the others are run."""
+
+    def not_here(scale: Scale, say: Callable[[str], None]) -> Iterator[Comparison]:
+        raise NotHere("there is no Go")
+
+    def fine(scale: Scale, say: Callable[[str], None]) -> Iterator[Comparison]:
+        yield _compared(Better.TIMES_LESS, 1, 2, None, None)
+
+    output = tmp_path / "bench.json"
+    assert main(["--tiny", "--output", str(output)], {"join": not_here, "fine": fine}) == NOT_RUN
+    assert set(json.loads(output.read_text())) == {"x"}
+    assert "NOT RUN: join: there is no Go" in capsys.readouterr().out
 
 
 def _compared(better: Better, ours: float, rival: float, expected: float | None, bound: float | None) -> Comparison:
