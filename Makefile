@@ -24,5 +24,4 @@ controlplane: setup ## The tests on a real control plane alone
 	@.venv/bin/python -m pytest -m controlplane
 
 controlplane-next: setup ## The same on the newest Kubernetes minor
-	@scripts/controlplane --next
-	@CONTROLPLANE=next .venv/bin/python -m pytest -m controlplane
+	@CONTROLPLANE_PROGRAMS="$$(scripts/controlplane --next)" .venv/bin/python -m pytest tests/controlplane
