@@ -111,6 +111,7 @@ class Replica:
         wishes: Wishes,
         *,
         leased: bool,
+        works: bool = True,
         dies_with: int | None = None,
     ) -> None:
         self.name = name
@@ -131,6 +132,7 @@ class Replica:
         )
         world = World(self.transport, types, builtin().answer, clock, dice.random)
         self._leased = leased
+        self._works = works
         fence = self.lease.fence if leased else unfenced
         self.controller = Controller(world, wishes, voice, metrics, fence=fence)
         self._scope = anyio.CancelScope()
@@ -148,6 +150,8 @@ class Replica:
                 await group.start(self.controller.watch)
                 knows = True
                 task_status.started()
+                if not self._works:
+                    await anyio.sleep_forever()
                 if not self._leased:
                     await self.controller.work()
                 async with self.lease.candidacy():

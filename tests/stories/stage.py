@@ -80,26 +80,28 @@ class Stage:
         name: str = OURS,
         *,
         leased: bool = False,
+        works: bool = True,
         dies_with: int | None = None,
         clock: Clock | None = None,
         policy: CapacityPolicy | None = None,
     ) -> Replica:
-        """Start a process of the controller; returns when it has read the cluster."""
+        """Start a process of the controller; returns when it has read the cluster. `works` False: it only watches."""
         clock = clock if clock is not None else self.sandbox.clock
         if policy is not None:
             self.policy = policy
         transport = self.sandbox.transport(name)
         wishes = _wishes(self.policy)
-        replica = Replica(name, transport, self.types, clock, wishes, leased=leased, dies_with=dies_with)
+        replica = Replica(name, transport, self.types, clock, wishes, leased=leased, works=works, dies_with=dies_with)
         self.replicas[name] = replica
         self.everyone.append(replica)
         await self._tasks.start(replica.run)
         return replica
 
     async def join(self, name: str = "a", machine: Machine | None = None) -> None:
-        """A node joins, and some time passes."""
+        """A node joins, time passes, and all that can be done has been done (invariant I5)."""
         await self.sandbox.add_node(name, machine if machine is not None else gpus.machine())
         await anyio.sleep(SOON)
+        assert self.restless() == []
 
     async def pod(self, name: str, mib: int, *, node: str = "", resource: str = names.MEMORY_RESOURCE) -> None:
         """A pod that asks for so much GPU memory; `node`: bound by hand, past the scheduler."""

@@ -139,12 +139,25 @@ async def test_the_startup_taint_stays_until_the_probe_has_answered() -> None:
         play.answers["a"] = gpus.BY_TYPE["g4dn.xlarge"]
         await anyio.sleep(30)
         assert play.taints() == []
-        await taint_written_once(play)
+        assert taint_writes(play, "a") == [200]
 
 
-async def taint_written_once(play: Stage) -> None:
-    clears = [call for call in play.writes() if call.path == "/api/v1/nodes/a"]
-    assert [call.status for call in clears] == [200]
+@virtual
+async def test_the_taint_is_never_written_against_a_version_that_our_own_patch_has_made_old() -> None:
+    """On the second node of a type the number stands from the start, so its last patch and the taint meet."""
+    async with stage() as play:
+        await play.join("a")
+        for name in "bcd":
+            machine = replace(gpus.machine(taints=(STARTUP,)), device_delay=0.0)
+            await play.sandbox.add_node(name, machine)
+        await anyio.sleep(60)
+        assert [play.taints(name) for name in "bcd"] == [[]] * 3
+        assert [taint_writes(play, name)[0] for name in "bcd"] == [200] * 3
+
+
+def taint_writes(play: Stage, name: str) -> list[int]:
+    """The answers to our patches of the node's list of taints."""
+    return [call.status for call in play.writes() if call.path == f"/api/v1/nodes/{name}"]
 
 
 @virtual

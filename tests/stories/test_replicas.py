@@ -133,6 +133,27 @@ async def test_a_leader_whose_writes_hang_does_not_finish_them_after_its_time() 
         assert [writes_out_of_time(play, name) for name in (leader, other)] == [[], []]
 
 
+@pytest.mark.parametrize("slow", [0.0, 4.0, 9.5])
+@virtual
+async def test_loops_that_do_not_hear_of_the_end_of_their_term_are_held_by_the_fence(slow: float) -> None:
+    """The term is not cancelled here, as if the process had been asleep: each write asks for itself."""
+    async with stage(start=False) as play, anyio.create_task_group() as tasks:
+        deaf = await play.start("deaf", leased=True, works=False)
+        tasks.start_soon(deaf.lease.run)
+        tasks.start_soon(deaf.controller.work)
+        await play.join()
+        assert play.advertised() == T4_MIB
+        play.faults.add(Unreachable(), user="deaf", path="/leases")
+        if slow:
+            play.faults.add(Late(slow), user="deaf", path="/nodes/")
+        for _ in range(20):
+            await play.sandbox.restart_kubelet("a", zero=True)
+            await anyio.sleep(3)
+        assert play.advertised() == 0
+        assert writes_out_of_time(play, "deaf") == []
+        tasks.cancel_scope.cancel()
+
+
 @virtual
 async def test_leaders_that_die_again_and_again_leave_one_probe_and_no_mess() -> None:
     async with stage(start=False) as play:
