@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -28,6 +29,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _AMOUNTS = msgspec.json.Decoder(dict[str, Number | None] | None)
 
+_amount = lru_cache(maxsize=4096)(quantity.of_resource)
+"""Pods that share no template still ask for the same few amounts, and exact arithmetic is slow."""
+
 
 def amounts_of(texts: Mapping[str, Number | None] | None, odd: Odd, where: str) -> Resources:
     """Resource amounts in our units. A resource whose quantity cannot be read is told and left out."""
@@ -36,7 +40,7 @@ def amounts_of(texts: Mapping[str, Number | None] | None, odd: Odd, where: str) 
         if text is None:
             continue
         try:
-            amounts[sys.intern(name)] = quantity.of_resource(name, str(text))
+            amounts[sys.intern(name)] = _amount(name, str(text))
         except (quantity.QuantityError, ArithmeticError) as error:
             odd(f"{where}.{name}: {error}; the resource is left out")
     return amounts
