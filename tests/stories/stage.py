@@ -1,10 +1,8 @@
 """Where do the stories play? A sandbox with the controller in it, and the questions that stories ask of the cluster."""
 
-import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import ParamSpec
 
 import anyio
 from anyio.abc import TaskGroup
@@ -19,7 +17,6 @@ from reconciler.model import record as records
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.record import CapacityRecord
 from reconciler.runtime.clock import Clock
-from reconciler.sandbox.clock import run_virtual
 from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.kinds import CONFIGMAPS, EVENTS, JOBS, NAMESPACES, NODES, PODS, Kind
@@ -29,44 +26,29 @@ from reconciler.sandbox.record import Call
 from tests.stories import gpus
 from tests.stories.ec2 import Ec2
 from tests.stories.replica import Replica
+from tests.stories.telling import plainly
 
 NAMESPACE = "gpu-reconciler"
 OURS = "ours"
+PROBE = ProbeJobSettings(NAMESPACE, "gpu-reconciler:test")
 MOST_TURNS = 25
 """Of one key within one second: a join with all its events has about ten."""
 SOON = 60.0
 """Seconds within which a join is over, probe and all."""
 
 
-LONGEST = 12 * 3600.0
-"""Virtual seconds: a story that waits for something that never comes must end."""
-
-P = ParamSpec("P")
-
-
-def virtual(story: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """Run a story on virtual time: hours pass in no time, and the order of things is the same each time."""
-
-    @functools.wraps(story)
-    def test(*args: P.args, **kwargs: P.kwargs) -> None:
-        async def bounded() -> None:
-            with anyio.fail_after(LONGEST):
-                await story(*args, **kwargs)
-
-        run_virtual(bounded)
-
-    return test
-
-
 class Stage:
     """A cluster and its replicas. `answers` is what the probe says on a node, where its type does not tell."""
 
-    def __init__(self, sandbox: Sandbox, types: TypeSource, policy: CapacityPolicy, tasks: TaskGroup) -> None:
+    def __init__(
+        self, sandbox: Sandbox, types: TypeSource, policy: CapacityPolicy, probe: ProbeJobSettings, tasks: TaskGroup
+    ) -> None:
         self.sandbox = sandbox
         self.admin = sandbox.admin
         self.faults = sandbox.faults
         self.types = types
         self.policy = policy
+        self.probe = probe
         self.answers: dict[str, Exit | Waiting] = {}
         self.replicas: dict[str, Replica] = {}
         """The last process of each name."""
@@ -90,7 +72,7 @@ class Stage:
         if policy is not None:
             self.policy = policy
         transport = self.sandbox.transport(name)
-        wishes = _wishes(self.policy)
+        wishes = Wishes(namespace=NAMESPACE, policy=self.policy, probe=self.probe, pace=Pace())
         replica = Replica(name, transport, self.types, clock, wishes, leased=leased, works=works, dies_with=dies_with)
         self.replicas[name] = replica
         self.everyone.append(replica)
@@ -213,7 +195,12 @@ class Stage:
 
 @asynccontextmanager
 async def stage(
-    *, seed: int = 0, policy: CapacityPolicy | None = None, types: TypeSource | None = None, start: bool = True
+    *,
+    seed: int = 0,
+    policy: CapacityPolicy | None = None,
+    types: TypeSource | None = None,
+    probe: ProbeJobSettings = PROBE,
+    start: bool = True,
 ) -> AsyncIterator[Stage]:
     """A cluster with one controller that has no lease to win; `start` False: with none yet."""
     play: Stage
@@ -224,8 +211,8 @@ async def stage(
         return play.answers.get(work.node) or gpus.BY_TYPE[play.kind_of(work.node)]
 
     sandbox = Sandbox(seed=seed, runtime=Pretend(answer))
-    async with _plainly(), sandbox, anyio.create_task_group() as tasks:
-        play = Stage(sandbox, types if types is not None else Ec2(), policy or CapacityPolicy(), tasks)
+    async with plainly(), sandbox, anyio.create_task_group() as tasks:
+        play = Stage(sandbox, types if types is not None else Ec2(), policy or CapacityPolicy(), probe, tasks)
         await play.admin.create(NAMESPACES, "", {"metadata": {"name": NAMESPACE}})
         if start:
             await play.start()
@@ -236,21 +223,3 @@ async def stage(
     for replica in play.everyone:
         assert replica.ear.failures == [], "only failures that have a name are expected"
         assert replica.ear.busiest <= MOST_TURNS, "a queue spins"
-
-
-@asynccontextmanager
-async def _plainly() -> AsyncIterator[None]:
-    """A failed story shows its own failure, and not the task groups that it went through."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
-
-
-def _wishes(policy: CapacityPolicy) -> Wishes:
-    return Wishes(
-        namespace=NAMESPACE, policy=policy, probe=ProbeJobSettings(NAMESPACE, "gpu-reconciler:test"), pace=Pace()
-    )

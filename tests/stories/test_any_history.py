@@ -25,7 +25,8 @@ from tests.stories.history import (
     Trouble,
     Wait,
 )
-from tests.stories.stage import OURS, Stage, stage, virtual
+from tests.stories.stage import OURS, Stage, stage
+from tests.stories.telling import virtual
 
 SETTLED = 800.0
 """Seconds: longer than a contest, a back-off and the TTL of a probe."""

@@ -11,7 +11,8 @@ from reconciler.sandbox.nvml_double import T4
 from tests.stories import gpus
 from tests.stories.ec2 import Ec2
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import NAMESPACE, Stage, stage, virtual
+from tests.stories.stage import NAMESPACE, Stage, stage
+from tests.stories.telling import virtual
 
 CATALOG = "gpu-reconciler-catalog"
 LEARNED = f"{catalog_entries.LEARNED}g4dn.xlarge"

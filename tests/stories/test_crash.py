@@ -10,7 +10,8 @@ from reconciler.sandbox.kinds import JOBS
 from reconciler.sandbox.machine import Machine
 from tests.stories import gpus
 from tests.stories.ending import Ending, ending
-from tests.stories.stage import NAMESPACE, Stage, stage, virtual
+from tests.stories.stage import NAMESPACE, Stage, stage
+from tests.stories.telling import virtual
 
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
 SETTLED = 150.0

@@ -12,7 +12,8 @@ from reconciler.sandbox.faults import Cut, Drop, ErrorEvent, Fault, Late, Lost, 
 from tests.stories import gpus
 from tests.stories.ending import Ending, effective, ending
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import OURS, Stage, stage, virtual
+from tests.stories.stage import OURS, Stage, stage
+from tests.stories.telling import virtual
 
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
 SETTLED = 240.0

@@ -13,7 +13,8 @@ from reconciler.sandbox.encoding import Json, encode
 from reconciler.sandbox.kinds import CONFIGMAPS, NODES, PODS
 from reconciler.sandbox.machine import Machine
 from tests.stories import gpus
-from tests.stories.stage import NAMESPACE, Stage, stage, virtual
+from tests.stories.stage import NAMESPACE, Stage, stage
+from tests.stories.telling import virtual
 
 STRANGE: Json = {
     "labels": {

@@ -11,7 +11,8 @@ from reconciler.sandbox.kinds import NODES
 from reconciler.sandbox.nvml_double import T4
 from tests.stories import gpus
 from tests.stories.gpus import A10G_MIB, T4_MIB
-from tests.stories.stage import Stage, stage, virtual
+from tests.stories.stage import Stage, stage
+from tests.stories.telling import virtual
 
 SECONDS = 2.0
 """`Within seconds`, with the watch's delay in it."""

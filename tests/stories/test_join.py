@@ -13,7 +13,8 @@ from reconciler.sandbox.programs import Waiting
 from tests.stories import gpus
 from tests.stories.ec2 import Ec2, Silent
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import Stage, stage, virtual
+from tests.stories.stage import Stage, stage
+from tests.stories.telling import virtual
 
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
 FIRST_GUESS = 15360 - 768

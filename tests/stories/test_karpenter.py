@@ -7,7 +7,8 @@ from reconciler.sandbox.kinds import DEFINITIONS, NODECLAIMS, NODES
 from tests.stories import gpus
 from tests.stories.ec2 import Ec2
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import stage, virtual
+from tests.stories.stage import stage
+from tests.stories.telling import virtual
 
 POOL = {names.KARPENTER_NODEPOOL: "gpu"}
 UNREGISTERED = f"{names.KARPENTER_UNREGISTERED_TAINT}=:NoExecute"

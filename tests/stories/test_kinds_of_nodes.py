@@ -16,7 +16,8 @@ from reconciler.sandbox.nvml_double import A100, L4_3Q, T4
 from tests.stories import gpus
 from tests.stories.ec2 import Ec2
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import Stage, stage, virtual
+from tests.stories.stage import Stage, stage
+from tests.stories.telling import virtual
 
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
 

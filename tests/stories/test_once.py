@@ -10,7 +10,8 @@ from reconciler.runtime.errors import Unavailable
 from reconciler.sandbox import mishaps
 from tests.stories import gpus
 from tests.stories.gpus import A10G_MIB, T4_MIB
-from tests.stories.stage import Stage, stage, virtual
+from tests.stories.stage import Stage, stage
+from tests.stories.telling import virtual
 
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
 

@@ -7,7 +7,8 @@ import anyio
 from reconciler.sandbox.nvml_double import T4
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import stage, virtual
+from tests.stories.stage import stage
+from tests.stories.telling import virtual
 
 SMALL = gpus.report(replace(T4, total_mib=12_000))
 """NVML finds less than the first guess."""

@@ -13,7 +13,8 @@ from reconciler.sandbox.nvml_double import T4
 from reconciler.sandbox.programs import Exit, Waiting
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import Stage, stage, virtual
+from tests.stories.stage import PROBE, Stage, stage
+from tests.stories.telling import virtual
 
 GUESS = 15360 - 768
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
@@ -146,6 +147,17 @@ async def test_after_a_final_verdict_the_probe_is_tried_again_every_hour_of_the_
         assert (play.advertised(), play.reason(), tries(play)) == (T4_MIB, "True/Verified", 3)
         await anyio.sleep(2 * 3600)
         assert tries(play) == 3
+
+
+@virtual
+async def test_an_ended_job_that_is_kept_for_a_day_does_not_stand_in_the_way_of_the_next_try() -> None:
+    async with stage(probe=replace(PROBE, ttl=86_400)) as play:
+        play.answers["a"] = gpus.refusal(ProbeReason.NO_GPU)
+        await play.join()
+        del play.answers["a"]
+        await anyio.sleep(3700)
+        assert (play.advertised(), play.reason(), tries(play)) == (T4_MIB, "True/Verified", 2)
+        assert len(play.jobs()) == 2
 
 
 @virtual

@@ -12,7 +12,8 @@ from reconciler.sandbox.mishaps import ERROR_500_HTML
 from reconciler.sandbox.record import Call
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import Stage, stage, virtual
+from tests.stories.stage import Stage, stage
+from tests.stories.telling import virtual
 
 TIMES = LeaseTimes()
 TAKE_OVER = TIMES.duration + 2 * TIMES.retry * 1.2

@@ -10,7 +10,8 @@ from reconciler.sandbox.faults import Answer
 from reconciler.sandbox.refusal import status_object
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import NAMESPACE, OURS, stage, virtual
+from tests.stories.stage import NAMESPACE, OURS, stage
+from tests.stories.telling import virtual
 
 FOUR = 4 * T4_MIB
 
