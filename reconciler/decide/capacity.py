@@ -69,13 +69,15 @@ def _verdict(
     ended = finding.ended(facts.node, facts.probe, record)
     promised = standing.of(facts, policy, record)
     if isinstance(promised, Verdict):
-        # A finding of an earlier boot goes with the promise that it was compared with; a new promise has none.
-        keeps = ended is not None and (ended.fresh or promised.reason in IN_THE_DARK)
-        return promised, ended if keeps else None
-    if ended is not None and not finding.still_counts(ended, record, promised, policy):
-        ended = None
-    found = finding.of(ended, facts.probe)
-    return judge(promised, found, policy, fresh=ended is None or ended.fresh), ended
+        verdict, counting = promised, None
+    else:
+        counting = ended if ended is not None and finding.still_counts(ended, record, promised, policy) else None
+        found = finding.of(counting, facts.probe)
+        verdict = judge(promised, found, policy, fresh=counting is None or counting.fresh)
+    # A finding of an earlier boot goes with the GPUs that it was made on; others in their place have none.
+    same_gpus = finding.same_gpus(record, verdict.model, verdict.count, verdict.ec2_mib)
+    keeps = ended is not None and (ended.fresh or verdict.reason in IN_THE_DARK or same_gpus)
+    return verdict, ended if keeps else counting
 
 
 def _words_on_the_node(
@@ -93,7 +95,8 @@ def _words_on_the_node(
         return [], []
     actions: list[Action] = []
     asides: list[str] = []
-    patch = writing.advertise(claim, node, record, ended, now)
+    asked = facts.spec is not None or node.instance_type is None
+    patch = writing.advertise(claim, node, record, ended, now, asked=asked)
     if patch is not None:
         actions.append(patch)
     said = writing.announce(claim, node, policy)

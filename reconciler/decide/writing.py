@@ -28,13 +28,18 @@ def is_written(claim: Claim, node: NodeView, *, expected: bool) -> bool:
 
 
 def advertise(
-    claim: Claim, node: NodeView, record: CapacityRecord | None, ended: Ended | None, now: datetime
+    claim: Claim, node: NodeView, record: CapacityRecord | None, ended: Ended | None, now: datetime, *, asked: bool
 ) -> Advertise | None:
-    """The one patch that makes the node say it; None where it does already."""
+    """The one patch that makes the node say it; None where it does already.
+
+    `asked`: EC2's word on the type, or why there is none, is known. Until then words alone are not worth a patch: each
+    node would get two of them whenever a controller starts, to the words without EC2 and back.
+    """
     labels = _labels(claim, node)
     annotations = _annotation(claim, node, record, ended)
     condition = _condition(claim, node, now)
-    if not (claim.resources or labels or annotations or condition):
+    needless = condition is None or (not asked and _same_answer(condition, node.condition))
+    if needless and not (claim.resources or labels or annotations):
         return None
     return Advertise(node.key, claim.resources, labels, annotations, condition)
 
@@ -80,6 +85,10 @@ def _annotation(
     )
     text = wanted.to_json()
     return {} if records.parse(text) == node.record else {names.RECORD: text}
+
+
+def _same_answer(one: Condition, other: Condition | None) -> bool:
+    return other is not None and (one.status, one.reason) == (other.status, other.reason)
 
 
 def _condition(claim: Claim, node: NodeView, now: datetime) -> Condition | None:

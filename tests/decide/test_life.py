@@ -47,6 +47,26 @@ def test_a_join() -> None:
     assert story == [], "the record remembers the probe when its Job is gone"
 
 
+@pytest.mark.parametrize("probe", [NotProbed(), T4.probed()], ids=["provisional", "verified"])
+def test_a_controller_that_has_just_started_leaves_the_words_of_the_one_before_until_it_has_asked_ec2(
+    probe: NotProbed | Probed,
+) -> None:
+    """Where EC2 cannot be asked, the node says why; the new controller knows the figure at once and the why later."""
+    policy = replace(POLICY, probe=False)
+    before, _ = told(facts_of(node(), spec=T4.builtin(), builtin=T4.builtin(), probe=probe), policy)
+    assert before.node.condition is not None
+    assert "EC2 could not be asked" in before.node.condition.message
+
+    started = replace(before, spec=None, builtin=replace(T4.builtin(), not_asked_because=""))
+    assert told(started, policy)[1] == []
+    assert told(replace(started, spec=before.spec), policy)[1] == []
+
+    wrong = replace(started.node, capacity={**started.node.capacity, policy.resource: MIB})
+    healed, story = told(replace(started, node=wrong), policy)
+    assert [actions for _, actions in story] == [["Advertise"]]
+    assert healed.node.capacity == before.node.capacity
+
+
 def test_the_labels_and_the_record_tell_the_figures() -> None:
     facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
 
