@@ -15,10 +15,9 @@ from reconciler.kube.offline import Dump
 from reconciler.model import quantity
 from reconciler.model.gpu import SpecAnswer, SpecUnknown
 from reconciler.model.node import InstanceType, NodeName, NodeView, Resources
-from reconciler.model.plan import Action, Advertise, Learn
+from reconciler.model.plan import Learn
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_state import NotProbed
-from reconciler.model.record import UnreadableRecord
 
 DEFAULT_SIZE = 1024 * quantity.MIB
 """Bytes of the memory resource that a pod is taken to ask for where none on the node says otherwise."""
@@ -57,22 +56,10 @@ def from_dump(
 
     def explained(node: NodeView) -> Explanation:
         told = _explain(facts(node), policy, now, pods, pod)
-        return replace(told, actions=tuple(action for action in told.actions if not _only_of_the_file(action, node)))
+        # What siblings taught lies in the catalog and not in the file, so nothing here is news to it.
+        return replace(told, actions=tuple(action for action in told.actions if not isinstance(action, Learn)))
 
     return [explained(node) for node in sorted(dump.nodes, key=lambda node: node.name)]
-
-
-def _only_of_the_file(action: Action, node: NodeView) -> bool:
-    """Whether the action is due to what a file lacks: the catalog, and the words in which EC2 was asked."""
-    match action:
-        case Learn():
-            return True
-        case Advertise(resources=resources, labels=labels, condition=condition):
-            here = node.condition
-            same = condition is None or (here is not None and here.reason == condition.reason)
-            return same and not resources and not labels and not isinstance(node.record, UnreadableRecord)
-        case _:
-            return False
 
 
 def _explain(
