@@ -15,6 +15,10 @@ from pathlib import Path
 TICK = 0.01
 """Seconds between two turns of the watcher of the event loop."""
 
+LEAST_STALL = 0.001
+LEAST_MEMORY = 4096
+"""What can be told from nothing: seconds of sleeping too long, and a page."""
+
 _SELF = Path("/proc/self")
 
 
@@ -38,20 +42,28 @@ class Meter:
         self._begun = time.monotonic()
         self._stall = 0.0
         self._schedule = os.open(_SELF / "schedstat", os.O_RDONLY)
+        self._last = self._begun - self._waited()
         self._watcher = asyncio.create_task(self._watch())
 
     def read(self) -> Cost:
         """The cost so far; the event loop is no longer watched."""
         self._watcher.cancel()
+        self._turned()
         os.close(self._schedule)
         wall = time.monotonic() - self._begun
-        return Cost(_cpu() - self._cpu, _status("VmHWM") - self._base, self._stall, wall)
+        memory = max(_status("VmHWM") - self._base, LEAST_MEMORY)
+        return Cost(_cpu() - self._cpu, memory, max(self._stall, LEAST_STALL), wall)
 
     async def _watch(self) -> None:
         while True:
-            before = time.monotonic() - self._waited()
+            self._turned()
             await asyncio.sleep(TICK)
-            self._stall = max(self._stall, time.monotonic() - self._waited() - before - TICK)
+
+    def _turned(self) -> None:
+        """The event loop turns; or has come to the end of what is measured, perhaps after a long turn."""
+        now = time.monotonic() - self._waited()
+        self._stall = max(self._stall, now - self._last - TICK)
+        self._last = now
 
     def _waited(self) -> float:
         """Seconds that the main thread was ready and had no processor (scheduler/sched-stats in the kernel's docs)."""

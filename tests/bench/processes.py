@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tests.bench.client import Measured
+from tests.bench.comparison import NotHere
 from tests.bench.meter import Cost
 
 LONGEST = 4 * 3600
@@ -17,7 +18,9 @@ LONGEST = 4 * 3600
 
 @contextmanager
 def server(nodes: int, pods: int, *, unique: bool = False) -> Iterator[str]:
-    """The measured cluster in a process of its own; gives its address."""
+    """The measured cluster in a process of its own; gives its address. Raises NotHere off Linux."""
+    if sys.platform != "linux":
+        raise NotHere("memory and pauses are measured by /proc, which only Linux has")
     argv = [sys.executable, "-m", "tests.bench.server", str(nodes), str(pods), *(["unique"] if unique else [])]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.bench.processes import in_turns
 from tests.bench.scale import Scale
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="measured by /proc, which only Linux has; `make bench` says so too")
 def test_a_tiny_run_writes_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Server, approaches, table and file, all real, on a few objects."""
     output = tmp_path / "build" / "bench.json"
