@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
 
 @pytest.fixture
@@ -21,3 +22,10 @@ def thaw() -> Iterator[None]:
     """A process freezes what its first sync made, for its life; this one goes on."""
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """A command points the log at its standard error, which is gone with its test."""
+    yield
+    structlog.reset_defaults()
