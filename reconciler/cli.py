@@ -15,6 +15,7 @@ import anyio
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from reconciler.app import explaining, process
 from reconciler.app.wording import words
@@ -26,7 +27,7 @@ from reconciler.kube.fence import NotLeader
 from reconciler.kube.http import UnusableConfig
 from reconciler.kube.offline import UnreadableFile, read
 from reconciler.kube.trouble import Trouble
-from reconciler.model import names, quantity
+from reconciler.model import quantity
 from reconciler.model.node import InstanceType, Resources
 from reconciler.runtime import logs
 from reconciler.runtime.transport import TransportError
@@ -107,6 +108,8 @@ def explain(
         found: Sequence[Explanation] = _cluster(partial(process.explain, settings, within=within, pod=pod))
     else:
         found = _from_file(file, settings, pod)
+    if not found and file is not None:
+        _end(WRONG, f"{file} holds no Node; expected the output of: kubectl get nodes,pods -A -o json")
     chosen = [one for one in found if every or one.node == node]
     if not chosen and not every:
         known = ", ".join(one.node for one in found[:10]) or "none"
@@ -128,7 +131,7 @@ def show_settings(config: Config = None, output: Output = "text") -> None:
         return
     table = Table("setting", "value", "source", box=None, pad_edge=False)
     for row in rows:
-        table.add_row(row.name, row.value, row.source)
+        table.add_row(*(Text(cell) for cell in (row.name, row.value, row.source)))  # a plain str would be markup
     Console(soft_wrap=True).print(table)
 
 
@@ -148,24 +151,32 @@ def _from_file(file: Path, settings: Settings, pod: Resources | None) -> Sequenc
 
 
 def _pod_size(settings: Settings, memory: str | None, gpus: int, cpu: str | None) -> Resources | None:
-    given = {settings.capacity.resource: memory, names.GPU_RESOURCE: str(gpus) if gpus else None, "cpu": cpu}
+    gpu = settings.capacity.gpu_resource
+    given = {settings.capacity.resource: memory, gpu: str(gpus) if gpus else None, "cpu": cpu}
     try:
         size = {name: quantity.of_resource(name, text) for name, text in given.items() if text is not None}
     except quantity.QuantityError as error:
         _end(WRONG, f"the pod's size: {error}")
+    for name, amount in size.items():
+        if amount < 1:
+            _end(WRONG, f"the pod's size: {name} is {given[name]}; give more than nothing, or leave it out")
     return size or None
 
 
 def _print(found: Sequence[Explanation]) -> None:
+    def say(text: str) -> None:
+        """A file's names may hold what a terminal would obey."""
+        typer.echo("".join(letter if letter.isprintable() else "\ufffd" for letter in text))
+
     for one in found:
         figure = "nothing" if one.mib is None else f"{one.mib} MiB"
-        typer.echo(f"{one.node} ({one.instance_type or 'no instance type'})")
-        typer.echo(f"  {one.resource}: {figure}, source {one.source.value}, reason {one.reason.value}")
-        typer.echo(f"  {one.because}")
+        say(f"{one.node} ({one.instance_type or 'no instance type'})")
+        say(f"  {one.resource}: {figure}, source {one.source.value}, reason {one.reason.value}")
+        say(f"  {one.because}")
         if one.limits:
-            typer.echo(f"  {sentence(one.limits)}")
+            say(f"  {sentence(one.limits)}")
         for action in one.actions:
-            typer.echo(f"  would {words(action)}")
+            say(f"  would {words(action)}")
 
 
 def _settings(config: Path | None) -> Settings:

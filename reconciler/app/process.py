@@ -74,6 +74,7 @@ async def run(settings: Settings) -> None:
             # All that the first sync made stays: no later collection need look at it again (docs/architecture.md).
             gc.freeze()
             if not settings.leader.enabled:
+                metrics.leading(True)
                 await controller.work()
             async with parts.lease.candidacy():
                 await lead(controller, parts.lease)

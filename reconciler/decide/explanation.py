@@ -8,9 +8,8 @@ from reconciler.decide import capacity
 from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.limits import Limit, Load, limits
 from reconciler.model.node import InstanceType, NodeName, Resources
-from reconciler.model.plan import Action
+from reconciler.model.plan import Action, Advertise
 from reconciler.model.policy import CapacityPolicy
-from reconciler.model.quantity import MIB
 from reconciler.model.reasons import Reason
 from reconciler.model.record import Source
 
@@ -63,8 +62,9 @@ def explain(
     verdict, plan = decision.verdict, decision.plan
     node = facts.node
     allocatable = dict(node.allocatable)
-    if verdict.mib is not None:
-        allocatable[policy.resource] = verdict.mib * MIB
+    for action in plan.actions:
+        if isinstance(action, Advertise):
+            allocatable |= {name: amount or 0 for name, amount in action.resources.items()}
     running = load if load is not None else Load({policy.resource: facts.requested})
     return Explanation(
         node=node.name,

@@ -62,7 +62,11 @@ class Metrics:
         self._troubles.labels(kind).inc()
 
     def leading(self, leads: bool) -> None:
+        """Only the leader looks at nodes; what a former one said would stand for ever."""
         self._leader.set(leads)
+        if not leads:
+            for name in list(self._shown):
+                self.gone(name)
 
     def synced(self, complete: bool) -> None:
         self._synced.set(complete)

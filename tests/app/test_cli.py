@@ -160,6 +160,33 @@ def test_a_pod_size_that_is_no_quantity_is_refused(dump: Path) -> None:
     assert "'lots' is not a quantity" in result.stderr
 
 
+@pytest.mark.parametrize("size", ["0", "-5Mi"])
+def test_a_pod_that_asks_for_nothing_is_no_size(dump: Path, size: str) -> None:
+    result = call("explain", "t4", "--from", str(dump), "--pod-memory", size)
+
+    assert result.exit_code == 2
+    assert "more than nothing" in result.stderr
+
+
+def test_gpus_of_a_pod_count_in_the_resource_that_the_settings_name(
+    dump: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPU_RECONCILER_CAPACITY__GPU_RESOURCE", "nvidia.com/gpu.shared")
+    answer = json.loads(call("explain", "t4", "--from", str(dump), "-o", "json", "--pod-gpu", "1").stdout)
+
+    assert "nvidia.com/gpu.shared" in [limit["resource"] for limit in answer["limits"]]
+
+
+@pytest.mark.parametrize("items", [[], [{"kind": "Deployment", "metadata": {"name": "d"}}], [{"metadata": {}}]])
+def test_a_file_without_nodes_is_refused_and_not_silently_empty(tmp_path: Path, items: list[object]) -> None:
+    file = tmp_path / "none.json"
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    result = call("explain", "--all", "--from", str(file))
+
+    assert result.exit_code == 2
+    assert "holds no Node" in result.stderr
+
+
 def test_settings_are_shown_with_where_each_comes_from() -> None:
     rows = {row["name"]: row for row in json.loads(call("settings", "-o", "json").stdout)}
 
@@ -187,3 +214,13 @@ def test_without_a_cluster_the_way_to_name_one_is_told(monkeypatch: pytest.Monke
 
     assert result.exit_code == 2
     assert "GPU_RECONCILER_KUBERNETES__KUBECONFIG" in result.stderr
+
+
+@pytest.mark.parametrize("value", ["[/x]", "[red]staging[/red]", "http://[fe80::1]:5000/", ":smile:"])
+def test_a_setting_is_shown_letter_by_letter_and_not_as_markup(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPU_RECONCILER_KUBERNETES__CONTEXT", value)
+    result = call("settings")
+
+    assert result.exit_code == 0
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("kubernetes.context")]
+    assert line.split()[1] == value

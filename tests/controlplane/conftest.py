@@ -60,9 +60,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where it is promised that everything runs (CI=true), tests that were not run are a failure."""
-    if _NOT_RUN in session.config.stash and _promised():
+    """Where it is promised that everything runs (CI=true), tests that were not run are a failure, and only there."""
+    if _NOT_RUN not in session.config.stash:
+        return
+    if _promised():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    elif session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

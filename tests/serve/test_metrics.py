@@ -61,3 +61,14 @@ def test_planned_actions_are_counted_by_kind() -> None:
     metrics.planned(NODE, Plan(Reason.PROVISIONAL, "soon", (Advertise(NODE.key), Advertise(NODE.key))))
 
     assert 'gpu_reconciler_planned_actions_total{kind="Advertise"} 2.0' in metrics.text().decode()
+
+
+def test_a_replica_that_ceases_to_lead_shows_no_node_any_more() -> None:
+    """Its verdicts would stand for ever, and alerts with them, while the new leader says otherwise."""
+    metrics = Metrics()
+    metrics.leading(True)
+    metrics.planned(NODE, Plan(Reason.NO_NVML, "bad"))
+    metrics.leading(False)
+
+    assert lines(metrics, "gpu_reconciler_node_verdict") == []
+    assert "gpu_reconciler_leader 0.0" in metrics.text().decode()
