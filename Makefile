@@ -16,8 +16,8 @@ check: setup ## Style, types, walls between rooms, manifests, Terraform
 fmt: setup
 	@scripts/fmt
 
-bench: setup ## Ratios against named rivals, also written to build/bench.json
-	@.venv/bin/python -m tests.bench
+bench: setup ## Ratios against named rivals, also written to build/bench.json; ARGS=--full for all at full size
+	@.venv/bin/python -m tests.bench $(ARGS)
 
 controlplane: setup ## The tests on a real control plane alone
 	@scripts/controlplane
