@@ -118,9 +118,7 @@ def still_counts(end: Ended, record: CapacityRecord | None, promised: Promise, p
     """
     if end.fresh:
         return True
-    if record is None or record.gpu != promised.model or record.count != (promised.count or record.count):
-        return False
-    if None not in (record.ec2_mib, promised.ec2_mib) and record.ec2_mib != promised.ec2_mib:
+    if not same_gpus(record, promised.model, promised.count, promised.ec2_mib):
         return False
     match of(end, NotProbed()):
         case Measured():
@@ -129,6 +127,16 @@ def still_counts(end: Ended, record: CapacityRecord | None, promised: Promise, p
             return policy.probe
         case Inconclusive() | Unfinished():
             return False
+
+
+def same_gpus(record: CapacityRecord | None, model: str, count: int | None, ec2_mib: int | None) -> bool:
+    """Whether the record speaks of GPUs like these. What is not known tells no difference."""
+    return (
+        record is not None
+        and record.gpu == model
+        and record.count == (count if count is not None else record.count)
+        and (record.ec2_mib == ec2_mib or None in (record.ec2_mib, ec2_mib))
+    )
 
 
 def of(end: Ended | None, state: ProbeState) -> Finding:
