@@ -7,11 +7,14 @@ import pytest
 
 from reconciler.model import names
 from reconciler.model.policy import CapacityPolicy, ExistingValue
+from reconciler.sandbox.encoding import Json
+from reconciler.sandbox.faults import Late
 from reconciler.sandbox.kinds import NODES
 from reconciler.sandbox.nvml_double import T4
 from tests.stories import gpus
+from tests.stories.ending import ending
 from tests.stories.gpus import A10G_MIB, T4_MIB
-from tests.stories.stage import Stage, stage
+from tests.stories.stage import OURS, Stage, stage
 from tests.stories.telling import virtual
 
 SECONDS = 2.0
@@ -66,23 +69,36 @@ async def test_equal_amounts_in_other_words_are_no_difference() -> None:
         assert len(play.writes()) == before
 
 
+EDITS: dict[str, Json] = {
+    "a label changed": {"labels": {names.LABEL_COUNT: "8"}},
+    "a label removed": {"labels": {names.LABEL_SOURCE: None}},
+    "the record emptied": {"annotations": {names.RECORD: "{}"}},
+    "the record of a later version": {"annotations": {names.RECORD: '{"v":99}'}},
+    "the record removed": {"annotations": {names.RECORD: None}},
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
 @virtual
-async def test_our_own_words_on_the_node_are_put_right_as_well() -> None:
-    """Labels, the condition and the record, edited or removed by hand."""
+async def test_our_own_words_on_the_node_are_put_right_as_well(edit: Json) -> None:
     async with stage() as play:
         await play.join()
-        good = (play.labels(), play.reason(), play.record())
-        edit = {"labels": {names.LABEL_COUNT: "8", names.LABEL_SOURCE: None}, "annotations": {names.RECORD: "{}"}}
+        good = ending(play).nodes
         await play.admin.merge(NODES, "", "a", {"metadata": edit})
-        await anyio.sleep(SECONDS)
-        assert (play.labels(), play.reason()) == good[:2]
+        await anyio.sleep(60)
+        assert ending(play).nodes == good
+        await play.quiet(0.05)
 
+
+@virtual
+async def test_our_condition_is_put_right_as_well() -> None:
+    async with stage() as play:
+        await play.join()
+        good = ending(play).nodes
         condition = {"type": names.CONDITION, "status": "False", "reason": "Odd", "message": "?"}
         await play.admin.strategic(NODES, "", "a", {"status": {"conditions": [condition]}}, subresource="status")
-        await anyio.sleep(60)
-        assert (play.labels(), play.reason()) == good[:2]
-        assert (play.record().advertised_mib, play.record().probe) == (T4_MIB, good[2].probe)
-        await play.quiet(0.2)
+        await anyio.sleep(SECONDS)
+        assert ending(play).nodes == good
 
 
 @virtual
@@ -163,6 +179,18 @@ async def test_a_node_re_created_under_its_name_is_a_new_node() -> None:
         assert play.record().boot_id == "another"
         await play.quiet(0.5)
         assert play.jobs() == []
+
+
+@virtual
+async def test_a_patch_that_was_on_its_way_does_not_land_on_a_namesake() -> None:
+    async with stage() as play:
+        play.faults.add(Late(5.0), user=OURS, path="/nodes/a", times=1)
+        await play.sandbox.add_node("a", gpus.machine())
+        await anyio.sleep(1)
+        await play.sandbox.replace_node("a", gpus.machine("m5.large", gpus=0))
+        await anyio.sleep(60)
+        assert [call.status for call in play.writes() if "/nodes/a" in call.path] == [422]
+        assert (play.advertised(), play.reason()) == (None, "")
 
 
 @virtual
