@@ -64,6 +64,9 @@ def _map(section: type[BaseModel], path: SettingPath, text: str) -> Iterator[Giv
         return
     try:
         value = json.loads(text)
+    except RecursionError:
+        yield NotJson(path, "it is no JSON that anybody meant: it goes too deep")
+        return
     except ValueError as error:
         yield NotJson(path, f"it is no JSON: {error}")
         return

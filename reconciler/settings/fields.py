@@ -30,6 +30,8 @@ class Section(BaseModel):
         kinds = (field.annotation, *get_args(field.annotation))
         if isinstance(value, bool) and bool not in kinds and (int in kinds or float in kinds):
             raise ValueError("it is true or false where a number belongs")
+        if bool in kinds and not isinstance(value, bool) and str(value).lower() not in ("true", "false"):
+            raise ValueError("it is neither true nor false")  # pydantic would take yes, on, t and 1 as well
         return value
 
 

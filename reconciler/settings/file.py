@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from reconciler.settings.notation import PlainLoader, Refused
 from reconciler.settings.shape import SettingPath
 
 _LARGEST = 1024 * 1024
@@ -43,16 +44,28 @@ def read(path: Path) -> SettingsFile:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileFault(f"it is not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        tree = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise FileFault(f"it is no YAML: {_where(error)}") from error
+    root, tree = _parsed(text)
     if tree is None:
         return SettingsFile(path, {}, {})
     if not isinstance(tree, dict) or root is None:
         raise FileFault("it holds no groups of settings: it must be a map such as `capacity: {margin_mib: 30}`")
     return SettingsFile(path, tree, dict(_lines(root, ())))
+
+
+def _parsed(text: str) -> tuple[yaml.Node | None, object]:
+    loader: PlainLoader | None = None
+    try:
+        loader = PlainLoader(text)
+        root = loader.get_single_node()
+        return root, None if root is None else loader.construct_document(root)
+    except Refused as error:
+        raise FileFault(f"it cannot be taken: {_where(error)}") from error
+    except yaml.YAMLError as error:
+        raise FileFault(f"it is no YAML: {_where(error)}") from error
+    except (ValueError, OverflowError, RecursionError) as error:
+        # Python's own complaint about what PyYAML passes on unlooked at, such as "\\UFFFFFFFF". It may quote the value.
+        line = 1 if loader is None else loader.line + 1
+        raise FileFault(f"it is no YAML: line {line}: a value that cannot be read") from error
 
 
 def _lines(node: yaml.Node, path: SettingPath) -> Iterator[tuple[SettingPath, int]]:
