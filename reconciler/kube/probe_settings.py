@@ -19,7 +19,7 @@ class ProbeJobSettings:
     service_account: str = ""
     """Never with a token; only image pull secrets may come from it."""
     priority_class: str = ""
-    deadline: int = 120
+    deadline: int = 300
     """Seconds for the whole Job, all its tries together."""
     backoff_limit: int = 3
     """Further tries after an answer that may change (the driver is still loading)."""

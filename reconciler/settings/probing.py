@@ -74,9 +74,9 @@ class ProbeSettings(Section):
     cpu: str = knob("10m", "CPU request of the probe.", example="10m", allowed=_QUANTITY_RULES)
     memory: str = knob("64Mi", "Memory request and limit of the probe.", example="64Mi", allowed=_QUANTITY_RULES)
     deadline: Duration = knob(
-        timedelta(minutes=2),
+        timedelta(minutes=5),  # after a boot, a driver container builds and loads its modules for minutes
         "The Job ends after this time, image pull and retries included.",
-        example="2m",
+        example="5m",
         ge=timedelta(seconds=90),  # the program ends itself after 60 s and must come to say so
         le=timedelta(hours=1),
     )

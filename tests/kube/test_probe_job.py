@@ -107,7 +107,7 @@ def test_it_goes_when_its_node_goes_and_after_a_while_by_itself() -> None:
         {"apiVersion": "v1", "kind": "Node", "name": "ip-10-0-0-1.ec2.internal", "uid": "u1"}
     ]
     assert job()["spec"]["ttlSecondsAfterFinished"] == 600
-    assert job()["spec"]["activeDeadlineSeconds"] == 120
+    assert job()["spec"]["activeDeadlineSeconds"] == 300
 
 
 def test_its_pods_carry_what_leads_back_to_the_node() -> None:
