@@ -67,7 +67,7 @@ class CapacitySettings(Section):
     )
     gpu_resource: ResourceName = knob(
         _DEFAULT.gpu_resource,
-        "The resource in which the device plugin counts whole GPUs; the start-up taint waits for it.",
+        "The resource in which the device plugin counts whole GPUs; the startup taint waits for it.",
         example="nvidia.com/gpu",
         allowed=resource_name.RULES,
     )

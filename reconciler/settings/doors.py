@@ -44,9 +44,10 @@ class KubernetesSettings(Section):
     )
     watch_silence: Duration = knob(
         timedelta(seconds=90),
-        "After so much silence (bookmarks come each minute) a watch counts as stalled, and all is listed again.",
+        "After so much silence (bookmarks come each minute) a watch counts as stalled; it is opened anew"
+        " and goes on from the last version.",
         example="90s",
-        ge=timedelta(seconds=5),
+        ge=timedelta(seconds=65),  # a bookmark comes every 60 s (apiserver, cacher, bookmarkFrequency)
         le=timedelta(minutes=30),
     )
     page_size: int = knob(

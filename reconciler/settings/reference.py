@@ -45,6 +45,8 @@ The same in the environment:
 
 - A wrong value, an unknown name in the file, or an unknown variable that starts with `{prefix}` stops the start-up;
   all mistakes are listed at once, each with its name, where it was given, what is allowed and what to do.
+- The file is plain YAML, read as YAML 1.2 reads it: `yes`, `1:30` and `2020-01-01` are text. Anchors, aliases, tags
+  and whole numbers that start with zero are refused.
 - Durations are seconds (`90`) or text with d, h, m and s (`90s`, `5m`, `1h30m`).
 - An empty text counts as "not set" where the table allows empty.
 - {borrowed} count where our own variable is not set.

@@ -156,6 +156,8 @@ def test_an_unknown_name_in_the_file_stops_with_its_line(
         ("capacity", "resource", "nvidia.com/gpu", "same as capacity.resource"),
         ("capacity", "contest_window", "soon", "a duration from 1m to 1d"),
         ("probe", "enabled", "perhaps", "true or false"),
+        ("probe", "enabled", "yes", "neither true nor false"),
+        ("kubernetes", "watch_silence", "1m", "a duration from 1m5s"),
         ("probe", "image", "two words", "without spaces"),
         ("probe", "pull_policy", "Sometimes", "one of IfNotPresent, Always, Never"),
         ("probe", "runtime_class", "NVIDIA", "object's name"),
@@ -193,7 +195,13 @@ def test_a_wrong_value_names_both_spellings_where_it_was_given_and_what_to_do(
     ("text", "says"),
     [
         ("capacity: 5", "a group of settings belongs here"),
-        ("capacity: {margin_mib: yes}", "true or false where a number belongs"),
+        ("capacity: {margin_mib: true}", "true or false where a number belongs"),
+        ("capacity: {margin_mib: yes}", "a whole number"),
+        ("probe: {enabled: yes}", "it is neither true nor false"),
+        ("probe: {enabled: on}", "it is neither true nor false"),
+        ("probe: {enabled: 1}", "it is neither true nor false"),
+        ("probe: {retry: 1:30}", "it is no duration: write seconds as a number"),
+        ("logs: {level: 2020-99-99}", "one of debug, info, warning, error"),
         ("capacity: {margin_mib: [1]}", "a whole number"),
         ("capacity: {margin_mib: {a: 1}}", "a whole number"),
         ("capacity: {contest_window: off}", "a duration"),
@@ -208,7 +216,21 @@ def test_a_value_of_the_wrong_kind_is_refused_in_words(tmp_path: Path, text: str
     assert says in str(_one({}, _file(tmp_path, text)))
 
 
-@pytest.mark.parametrize(("value", "says"), [("{", "no JSON"), ("[1]", "no JSON object"), ("15", "no JSON object")])
+@pytest.mark.parametrize("value", ["true", "True", "TRUE"])
+def test_true_may_be_written_as_templates_write_it(value: str) -> None:
+    assert load({"GPU_RECONCILER_PROBE__SYS_ADMIN": value}).probe.sys_admin is True
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("{", "no JSON"),
+        ("[1]", "no JSON object"),
+        ("15", "no JSON object"),
+        ("[" * 100_000, "goes too deep"),
+        ("9" * 5000, "no JSON"),
+    ],
+)
 def test_a_map_in_a_variable_must_be_a_json_object(value: str, says: str) -> None:
     assert says in str(_one({"GPU_RECONCILER_CAPACITY__OVERRIDES": value}))
 
