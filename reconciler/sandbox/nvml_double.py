@@ -35,8 +35,8 @@ def build(directory: Path, *, without: Collection[str] = ()) -> Path | None:
         return None
     library = directory / LIBRARY
     # Built beside its place and moved there, so that a process that is loading it never sees half of it.
-    with tempfile.TemporaryDirectory(dir=directory) as workplace:
-        built = Path(workplace) / LIBRARY
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        built = Path(scratch) / LIBRARY
         leave_out = [f"-DNVML_DOUBLE_WITHOUT_{name}" for name in without]
         command = [compiler, *_FLAGS, f"-Wl,-soname,{LIBRARY}", *leave_out, "-o", str(built), str(SOURCE)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
