@@ -9,13 +9,16 @@ from reconciler.model.plan import RunProbe
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_state import Probing
 
+FIRST_RETRY = timedelta(minutes=2)
+
 
 def due(
     facts: CapacityFacts, policy: CapacityPolicy, verdict: Verdict, ended: Ended | None, now: datetime
 ) -> tuple[RunProbe | None, timedelta | None]:
     """The probe to run now, and when to look again.
 
-    One for each boot, and one more each time that a verdict without full figures has grown old.
+    One for each boot, and one more each time that a verdict without full figures has grown old: after FIRST_RETRY,
+    then twice as long each time, up to policy.probe_retry. A driver that a container installs comes minutes late.
     """
     node = facts.node
     if not policy.probe or not verdict.probe_wanted or verdict.conclusive:
@@ -26,7 +29,8 @@ def due(
         return None, None  # the node's next event tells; until then a probe could not run, or not be named
     if ended is None or not ended.fresh:
         return RunProbe(node.key, node.boot_id, node.instance_type), policy.probe_poll
-    left = min(ended.probe.at + policy.probe_retry - now, policy.probe_retry)
+    wait = min(policy.probe_retry, FIRST_RETRY * 2.0 ** min(ended.serial, 20))
+    left = min(wait - (now - ended.probe.at), wait)
     if left > timedelta(0):
         return None, left
     return RunProbe(node.key, node.boot_id, node.instance_type, ended.serial + 1), policy.probe_poll

@@ -58,7 +58,7 @@ class CapacityPolicy:
     probe_poll: timedelta = timedelta(seconds=30)
     """How soon to look again at a running probe: only a safety net, its end is an event."""
     probe_retry: timedelta = timedelta(hours=1)
-    """After a final verdict, when to try once more within the same boot."""
+    """The longest wait for another try within the same boot, after a probe that ended without figures."""
     contest_limit: int = 5
     contest_window: timedelta = timedelta(minutes=10)
     """After this many overwritten values within this time, stop writing and say so."""

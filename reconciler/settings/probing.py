@@ -97,7 +97,8 @@ class ProbeSettings(Section):
     )
     retry: Duration = knob(
         _DEFAULT.probe_retry,
-        "After a final verdict, when to try once more within the same boot.",
+        "The longest wait for another try within the same boot, after a probe without figures. The first wait is 2"
+        " minutes, and it doubles.",
         example="1h",
         ge=timedelta(minutes=1),
         le=timedelta(days=7),
