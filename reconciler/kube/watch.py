@@ -19,7 +19,7 @@ from reconciler.kube.lines import Lines, LineTooLong
 from reconciler.kube.news import News, Seen, Synced, Vanished
 from reconciler.kube.reader import Failed, Item, Marked, Removed, Unreadable
 from reconciler.kube.sources import Source
-from reconciler.kube.trouble import Report, Trouble
+from reconciler.kube.trouble import Once, Report, Trouble, unforeseen
 from reconciler.runtime.backoff import Backoff
 from reconciler.runtime.errors import Forbidden, Gone, Rejected, Stale, Unavailable
 from reconciler.runtime.transport import Request, Transport, TransportError
@@ -37,7 +37,7 @@ class Pace:
     """How long a watch may last, and up to half as long again, so that watches do not end together."""
     silence: float = 90.0
     """A bookmark comes every 60 s (apiserver, cacher, bookmarkFrequency)."""
-    absent: float = 60.0
+    absent: float = 30.0
     """Between looks for a kind that is not there."""
     answer: float = 60.0
     """For one page."""
@@ -84,6 +84,7 @@ class Watcher(Generic[V]):
         self._sink = sink
         self._backoff = backoff
         self._report = report
+        self._report_once = Once(report)
         self._pace = pace if pace is not None else Pace()
         self._lists = _Lists.STREAMED
         self._refused_streaming = False
@@ -200,7 +201,7 @@ class Watcher(Generic[V]):
                 self._version = version or self._version
                 if self._present is not None:
                     self._present.discard(key)
-                self._sink(Vanished(key))
+                self._tell(Vanished(key), key)
             case Marked(version, initial_end):
                 self._version = version or self._version
                 if initial_end and self._present is not None:
@@ -212,9 +213,9 @@ class Watcher(Generic[V]):
 
     def _take(self, item: Item[V]) -> None:
         if item.view is not None:
-            self._sink(Seen(item.key, item.view))
+            self._tell(Seen(item.key, item.view), item.key)
         elif item.readable:
-            self._sink(Vanished(item.key))
+            self._tell(Vanished(item.key), item.key)
         if self._present is not None and (item.view is not None or not item.readable):
             self._present.add(item.key)
 
@@ -222,8 +223,14 @@ class Watcher(Generic[V]):
         present, self._present = self._present or set(), None
         if not self._refused_streaming:
             self._lists = _Lists.STREAMED
-        self._sink(Synced(present))
+        self._tell(Synced(present), "")
         self.synced.set()
+
+    def _tell(self, news: News[V], name: str) -> None:
+        try:
+            self._sink(news)
+        except Exception as error:  # one object must not end the watch over all others (CONTRIBUTING.md, rule 6)
+            self._report_once(unforeseen(self.source.kind, name, error))
 
     async def _absent(self, error: Exception) -> None:
         """The kind is not there (any more), or not for us: then there are no objects of it."""
