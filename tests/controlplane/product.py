@@ -168,9 +168,15 @@ class Replica:
         assert self._process is not None, f"{self.name} is not running"
         return self._process
 
-    def start(self) -> Self:
-        """Start the process and wait until it answers on its port; it may not have reached the API server yet."""
+    def launch(self) -> Self:
+        """Start the process, and wait for nothing."""
         self._process = Process([sys.executable, "-m", "reconciler", "run"], self.log, self.environment)
+        return self
+
+    def start(self) -> Self:
+        """Wait until it answers on its port; it may not have reached the API server yet."""
+        if self._process is None:
+            self.launch()
         eventually(self._port, f"{self.name} serves", 60)
         return self
 

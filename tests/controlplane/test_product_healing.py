@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+
+import pytest
 
 from reconciler.model import names
 from tests.controlplane.api import Json
+from tests.controlplane.audit import Call
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet, Machine
 from tests.controlplane.nodes import bare_node
-from tests.controlplane.product import G4DN, MEMORY, UNPROBED, Replica, memory, reason
+from tests.controlplane.product import G4DN, MEMORY, UNPROBED, Installation, Replica, memory, reason
 from tests.controlplane.waiting import eventually, never
 
 Kubelets = Callable[..., HollowKubelet]
-Replicas = Callable[..., Replica]
 
-UNPROBING = {"probe.enabled": False}
 RIGHT = (UNPROBED, UNPROBED)
+
+
+@pytest.fixture(scope="module")
+def one(installation: Installation) -> Iterator[Replica]:
+    """The controller, which does not probe; each test has nodes of its own."""
+    installation.forget()
+    with installation.replica("one", {"probe.enabled": False}) as replica:
+        yield replica.lead()
+
+
+def patches_of(replica: Replica, node: str) -> list[Call]:
+    """Its patches of the node's status."""
+    return [call for call in replica.writes() if (call.resource, call.name) == ("nodes/status", node)]
 
 
 def without_ours(node: Json) -> str:
@@ -38,10 +52,9 @@ def without_ours(node: Json) -> str:
 
 
 def test_what_a_kubelet_zeroes_when_it_registers_is_back_within_seconds(
-    control_plane: ControlPlane, hollow_kubelet: Kubelets, replica: Replicas
+    control_plane: ControlPlane, hollow_kubelet: Kubelets, one: Replica
 ) -> None:
     """The kubelet that lost its device checkpoint writes "0"; our patch follows by itself, and stays."""
-    one = replica("one", UNPROBING).lead()
     kubelet = hollow_kubelet(Machine(status_seconds=2, zeroes_at_registration=True))
     eventually(lambda: memory(control_plane, kubelet.path) == RIGHT, "the value is there", 20)
 
@@ -54,15 +67,16 @@ def test_what_a_kubelet_zeroes_when_it_registers_is_back_within_seconds(
         for call in control_plane.audit(f"system:node:{kubelet.name}")
         if call.body is not None and call.body.get("status", {}).get("capacity", {}).get(MEMORY) == "0"
     ]
-    healed = [call for call in one.writes() if call.resource == "nodes/status" and call.at > zeroed.at]
+    healed = [call for call in patches_of(one, kubelet.name) if call.at > zeroed.at]
     assert len(healed) == 1
     assert healed[0].at - zeroed.at < timedelta(seconds=5)
 
 
 def test_a_hand_edit_is_put_right_and_nothing_of_others_changes_by_a_byte(
-    control_plane: ControlPlane, replica: Replicas
+    control_plane: ControlPlane, one: Replica
 ) -> None:
     """Whole objects are compared: before us, and after we joined, healed and took our startup taint away."""
+    one.process.pause()  # until there is something of everything on the node
     labels = {**G4DN, "example.com/team": "vision", "nvidia.com/gpu.memory": "15360"}
     resources = {"nvidia.com/gpu": "1", "example.com/fpga": "3"}
     kubectl = control_plane.kubectl
@@ -73,15 +87,15 @@ def test_a_hand_edit_is_put_right_and_nothing_of_others_changes_by_a_byte(
         )
         kubectl("taint", "node", "edited", "example.com/old:PreferNoSchedule")
         before = control_plane.api.get(path)
-
-        replica("one", UNPROBING).lead()
+        one.process.resume()
 
         def right() -> bool:
             node = control_plane.api.get(path)
             return (
                 memory(control_plane, path) == RIGHT
                 and reason(control_plane, path) == "Unverified"
-                and node["metadata"]["labels"][names.LABEL_MODEL] == "T4"
+                and [node["metadata"]["labels"].get(key) for key in (names.LABEL_MODEL, names.LABEL_COUNT)]
+                == ["T4", "1"]
                 and node["metadata"]["annotations"][names.RECORD].startswith("{")
                 and names.STARTUP_TAINT not in [taint["key"] for taint in node["spec"]["taints"]]
             )
@@ -99,13 +113,12 @@ def test_a_hand_edit_is_put_right_and_nothing_of_others_changes_by_a_byte(
         assert without_ours(control_plane.api.get(path)) == without_ours(before)
 
 
-def test_a_node_that_comes_again_under_its_name_is_a_new_node(control_plane: ControlPlane, replica: Replicas) -> None:
+def test_a_node_that_comes_again_under_its_name_is_a_new_node(control_plane: ControlPlane, one: Replica) -> None:
     """It gets a patch of its own, with its own UID, and no patch was meant for the one before."""
-    one = replica("one", UNPROBING).lead()
     uids = []
     for _ in range(2):
         with bare_node(control_plane, "again", labels=G4DN) as path:
             uids.append(control_plane.api.get(path)["metadata"]["uid"])
             eventually(lambda: memory(control_plane, path) == RIGHT, "the node has its value")
-    patches = [call for call in one.writes() if call.resource == "nodes/status"]
+    patches = patches_of(one, "again")
     assert [(call.status, (call.body or {})["metadata"]["uid"]) for call in patches] == [(200, uid) for uid in uids]

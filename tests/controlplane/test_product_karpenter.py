@@ -17,7 +17,7 @@ Replicas = Callable[..., Replica]
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
-LOOKS_EVERY = 60.0
+LOOKS_EVERY = 30.0
 """Seconds between two looks for a kind that is not there (kube/watch.py, Pace)."""
 
 NODE_CLAIM: Json = {

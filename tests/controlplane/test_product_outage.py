@@ -9,7 +9,7 @@ from tests.controlplane.waiting import eventually, never
 
 RIGHT = (UNPROBED, UNPROBED)
 SETTINGS = {"probe.enabled": False, "work.longest_retry": "5s"}
-AWAY = 25.0
+AWAY = 17.0
 """Seconds: longer than a lease lasts, and than the first retries. Hours of it are tried on virtual time."""
 
 
@@ -24,7 +24,7 @@ def test_an_api_server_that_is_away_at_start_and_later_is_waited_for(own_control
         assert one.page("/healthz") == (200, "ok")
         status, why = one.page("/readyz")
         assert (status, "Node" in why) == (503, True)
-        never(lambda: one.page("/readyz")[0] != 503 or one.leads(), "it is ready without having read anything", 3)
+        never(lambda: one.page("/readyz")[0] != 503 or one.leads(), "it is ready without having read anything", 2)
 
         plane.start_apiserver()
         eventually(lambda: memory(plane, early) == RIGHT, "the node that was there is advertised", 30)

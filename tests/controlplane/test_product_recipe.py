@@ -64,7 +64,7 @@ def test_whoever_comes_first_the_setting_decides_and_nobody_fights(
     replica: Replicas,
     recipe: Recipe,
 ) -> None:
-    """Their patch before ours and after it end the same, in two patches of ours and not one more."""
+    """Their patch before ours and after it end the same, with a handful of patches of ours and then none."""
     before, after = hollow_kubelet(QUICK), hollow_kubelet(QUICK)
     recipe.on(before)
     eventually(lambda: memory(control_plane, before.path) == (THEIRS, THEIRS), "their recipe works by itself", 15)
@@ -81,7 +81,9 @@ def test_whoever_comes_first_the_setting_decides_and_nobody_fights(
 
     eventually(settled, f"both nodes show {value} MiB because of {why}", 15)
     patches = [call.name for call in one.writes() if call.resource == "nodes/status"]
+    # The answer, and its words once EC2 was asked; after theirs the new answer, and once more where the kubelet had
+    # copied theirs in the same moment.
     assert 1 <= patches.count(before.name) <= 2
-    assert 2 <= patches.count(after.name) <= 3
+    assert 2 <= patches.count(after.name) <= 4
     written = len(one.writes())
     never(lambda: not settled() or len(one.writes()) > written, "somebody wrote again", 5)
