@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from reconciler.model import fields
+from reconciler.model.fields import LARGEST_MIB, MOST_GPUS, FieldError, Fields
+
 SCHEMA = "gpu-reconciler.io/probe-report/v1"
 MAX_BYTES = 4096
 """The kubelet cuts a termination message at this size (pkg/kubelet/container, MaxContainerTerminationMessageLength)."""
@@ -16,8 +19,11 @@ MAX_BYTES = 4096
 MAX_LOG_BYTES = 2048
 """What FallbackToLogsOnError takes from the end of the log (ibid., MaxContainerTerminationMessageLogLength)."""
 
-_LARGEST = 2**63 - 1
-"""Kubernetes counts in signed 64 bits, and no GPU has an exbibyte."""
+_LARGEST = LARGEST_MIB * 2**20
+"""Bytes of one GPU."""
+
+_MOST_SLICES = 1024
+"""MIG devices of one GPU; today there are seven at most."""
 
 
 class ProbeReason(StrEnum):
@@ -166,101 +172,67 @@ def parse(text: str) -> ProbeReport:
     """
     if len(text.encode(errors="replace")) > MAX_BYTES:
         raise ReportError(f"the report is larger than {MAX_BYTES} bytes, which no termination message can be")
-    document = _load(text)
-    if not isinstance(document, dict):
-        raise ReportError("the report is not a JSON object")
-    schema = document.get("schema")
-    if schema != SCHEMA:
-        raise ReportError(
-            f"schema is {schema!r}, this controller reads {SCHEMA!r}: use a probe image of the same version"
-        )
-    gpus = document.get("gpus", [])
-    if not isinstance(gpus, list):
-        raise ReportError("gpus is not a list")
-    readings = tuple(_reading(entry, f"gpus[{position}]") for position, entry in enumerate(gpus))
-    if len({reading.index for reading in readings}) < len(readings):
-        raise ReportError("gpus lists one index twice, so a GPU would count twice")
-    return ProbeReport(
-        driver=_text(document, "driver", "the report"),
-        nvml=_text(document, "nvml", "the report"),
-        gpus=readings,
-        error=_reason(document, "the report"),
-        message=_text(document, "message", "the report"),
-    )
-
-
-def _load(text: str) -> Any:
     lines = text.strip().split("\n")
     if lines == [""]:
         raise ReportError("the report is empty: the probe ended before it could write one")
     try:
-        return json.loads(lines[-1] if lines[-1].startswith("{") else text)
-    except RecursionError:  # json's word for thousands of nested brackets
-        raise ReportError("not a report: nested too deeply") from None
-    except ValueError as error:
-        raise ReportError(f"not JSON ({error}): the probe was cut off, or the text is something else") from None
+        document = fields.load(lines[-1] if lines[-1].startswith("{") else text)
+    except FieldError as error:
+        raise ReportError(f"{error}: the probe was cut off, or the text is something else") from None
+    try:
+        found = Fields.of(document)
+    except FieldError:
+        raise ReportError("the report is not a JSON object") from None
+    return read(found)
 
 
-def _reading(entry: Any, where: str) -> GpuReading:
-    if not isinstance(entry, dict):
-        raise ReportError(f"{where} is not an object")
-    index = _number(entry, "index", where)
-    if index is None:
-        raise ReportError(f"{where}.index is missing")
-    total = _number(entry, "total", where)
-    reserved = _number(entry, "reserved", where)
-    if total is not None and reserved is not None and reserved > total:
-        raise ReportError(f"{where}.reserved ({reserved}) is larger than total ({total})")
-    ecc = entry.get("ecc")
-    if ecc is not None and not isinstance(ecc, bool):
-        raise ReportError(f"{where}.ecc is {ecc!r}, not true or false")
-    return GpuReading(
-        index=index,
-        name=_text(entry, "name", where),
-        uuid=_text(entry, "uuid", where),
-        total=total,
-        reserved=reserved,
-        ecc=ecc,
-        mig=_mig(entry.get("mig"), f"{where}.mig"),
-        error=_reason(entry, where),
+def read(found: Fields) -> ProbeReport:
+    """The report that a JSON object is. Raises ReportError."""
+    try:
+        return _report(found)
+    except FieldError as error:
+        raise ReportError(str(error)) from None
+
+
+def _report(found: Fields) -> ProbeReport:
+    schema = found.entry.get("schema")
+    if schema != SCHEMA:
+        raise found.wrong("schema", f"{SCHEMA!r}, which this controller reads: use a probe image of the same version")
+    readings = tuple(_reading(one) for one in found.objects("gpus"))
+    if len(readings) > MOST_GPUS:
+        raise FieldError(f"{found.name('gpus')} lists {len(readings)} GPUs, and no node has more than {MOST_GPUS}")
+    if len({reading.index for reading in readings}) < len(readings):
+        raise FieldError(f"{found.name('gpus')} lists one index twice, so a GPU would count twice")
+    return ProbeReport(
+        driver=found.text("driver", ""),
+        nvml=found.text("nvml", ""),
+        gpus=readings,
+        error=_reason(found),
+        message=found.text("message", ""),
     )
 
 
-def _mig(value: Any, where: str) -> tuple[MigSlice, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(piece, dict) for piece in value):
-        raise ReportError(f"{where} is not a list of objects")
-    slices = []
-    for piece in value:
-        mib, count = _number(piece, "mib", where), _number(piece, "count", where)
-        if mib is None or count is None:
-            raise ReportError(f"{where} has an entry without mib or count")
-        slices.append(MigSlice(mib=mib, count=count))
-    return tuple(slices)
+def _reading(found: Fields) -> GpuReading:
+    total = found.whole("total", _LARGEST) if found.has("total") else None
+    reserved = found.whole("reserved", _LARGEST) if found.has("reserved") else None
+    if total is not None and reserved is not None and reserved > total:
+        raise FieldError(f"{found.name('reserved')} ({reserved}) is larger than total ({total})")
+    return GpuReading(
+        index=found.whole("index", _LARGEST),
+        name=found.text("name", ""),
+        uuid=found.text("uuid", ""),
+        total=total,
+        reserved=reserved,
+        ecc=found.flag("ecc") if found.has("ecc") else None,
+        mig=tuple(_slice(one) for one in found.objects("mig")) if found.has("mig") else None,
+        error=_reason(found),
+    )
 
 
-def _number(entry: dict[str, Any], key: str, where: str) -> int | None:
-    value = entry.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST:
-        raise ReportError(f"{where}.{key} is {str(value)[:40]}, not a whole number from 0 to {_LARGEST}")
-    return value
+def _slice(found: Fields) -> MigSlice:
+    return MigSlice(mib=found.whole("mib", LARGEST_MIB), count=found.whole("count", _MOST_SLICES))
 
 
-def _text(entry: dict[str, Any], key: str, where: str) -> str:
-    value = entry.get(key, "")
-    if not isinstance(value, str):
-        raise ReportError(f"{where}.{key} is {value!r}, not a text")
-    return value
-
-
-def _reason(entry: dict[str, Any], where: str) -> ProbeReason | None:
-    value = entry.get("error")
-    if value is None:
-        return None
-    for reason in EXIT_CODES:  # the controller's own reasons are not the probe's to give
-        if value == reason.value:
-            return reason
-    raise ReportError(f"{where}.error is {value!r}, which is not in the documented list")
+def _reason(found: Fields) -> ProbeReason | None:
+    # Those with an exit code: the controller's own reasons are not the probe's to give.
+    return found.choice("error", EXIT_CODES) if found.has("error") else None

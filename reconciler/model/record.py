@@ -8,15 +8,18 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
-from reconciler.model import probe_report
-from reconciler.model.probe_report import ProbeReason
+from reconciler.model import fields, probe_report
+from reconciler.model.fields import LARGEST_INT, LARGEST_MIB, MOST_GPUS, FieldError, Fields
+from reconciler.model.probe_report import ProbeReason, ReportError
 from reconciler.model.probe_state import Probed, ProbeFailed
+from reconciler.model.quantity import MIB
 
 VERSION = 1
 
-T = TypeVar("T")
+_MOST_ADVERTISED_MIB = LARGEST_INT // MIB
+"""All that a node can advertise. More than its GPUs may have: what running pods hold stays advertised."""
 
 
 class Source(StrEnum):
@@ -81,53 +84,39 @@ class UnreadableRecord:
 def parse(text: str) -> CapacityRecord | UnreadableRecord:
     """Read the annotation. Total: what cannot be read is a value, since a person may have edited it."""
     try:
-        return _parse(json.loads(text))
-    except (ValueError, TypeError, AttributeError) as error:
-        return UnreadableRecord(str(error) or type(error).__name__)
-    except KeyError as error:
-        return UnreadableRecord(f"field {error.args[0]} is missing")
+        return _record(Fields.of(fields.load(text)))
+    except (FieldError, ReportError) as error:
+        return UnreadableRecord(str(error))
 
 
-def _parse(document: dict[str, Any]) -> CapacityRecord:
-    if document["v"] != VERSION:
-        raise ValueError(f"v is {document['v']!r}, this version reads {VERSION}")
-    contest = document.get("contest")
+def _record(found: Fields) -> CapacityRecord:
+    if (version := found.whole("v", LARGEST_INT)) != VERSION:
+        raise FieldError(f"v is {version}, this version reads {VERSION}")
     return CapacityRecord(
-        resource=_typed(document, "resource", str),
-        advertised_mib=_optional_int(document, "advertisedMiB"),
-        source=Source(document["source"]),
-        gpu=_typed(document, "gpu", str),
-        count=_typed(document, "count", int),
-        ec2_mib=_optional_int(document, "ec2MiB"),
-        boot_id=_typed(document, "bootID", str),
-        probe=_probe(document.get("probe")),
-        contest=Contest(_typed(contest, "count", int), _time(contest["since"])) if contest else None,
-        serial=_typed(document, "serial", int),
+        resource=found.text("resource"),
+        advertised_mib=_mib(found, "advertisedMiB", _MOST_ADVERTISED_MIB),
+        source=found.choice("source", Source),
+        gpu=found.text("gpu"),
+        count=found.whole("count", MOST_GPUS),
+        ec2_mib=_mib(found, "ec2MiB", MOST_GPUS * LARGEST_MIB),
+        boot_id=found.text("bootID"),
+        probe=_probe(found.object("probe")) if found.has("probe") else None,
+        contest=_contest(found.object("contest")) if found.has("contest") else None,
+        serial=found.whole("serial", LARGEST_INT),
     )
 
 
-def _probe(document: dict[str, Any] | None) -> Probed | ProbeFailed | None:
-    if document is None:
-        return None
-    at = _time(document["at"])
-    if "report" in document:
-        return Probed(probe_report.parse(json.dumps(document["report"], ensure_ascii=False, separators=(",", ":"))), at)
-    return ProbeFailed(ProbeReason(document["reason"]), _typed(document, "message", str), at)
+def _mib(found: Fields, key: str, most: int) -> int | None:
+    """Null stands for None and must be written: a missing figure is a mistake."""
+    return None if key in found.entry and not found.has(key) else found.whole(key, most)
 
 
-def _time(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        raise ValueError(f"time {text!r} has no time zone")
-    return at
+def _probe(found: Fields) -> Probed | ProbeFailed:
+    at = found.moment("at")
+    if found.has("report"):
+        return Probed(probe_report.read(found.object("report")), at)
+    return ProbeFailed(found.choice("reason", ProbeReason), found.text("message"), at)
 
 
-def _typed(document: dict[str, Any], key: str, kind: type[T]) -> T:
-    value = document[key]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f"{key} is {value!r}")
-    return value
-
-
-def _optional_int(document: dict[str, Any], key: str) -> int | None:
-    return None if document[key] is None else _typed(document, key, int)
+def _contest(found: Fields) -> Contest:
+    return Contest(found.whole("count", LARGEST_INT), found.moment("since"))

@@ -5,15 +5,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
+from reconciler.model.fields import LARGEST_MIB
 from reconciler.model.policy import CapacityPolicy, ExistingValue, MultiGpu
 from reconciler.settings import resource_name
 from reconciler.settings.duration import Duration
 from reconciler.settings.fields import Section, knob
 
 _DEFAULT = CapacityPolicy()
-_LARGEST_MIB = 1024 * 1024
-"""1 TiB: far above any GPU, far below a number that somebody meant as bytes."""
-
 _HALF = 50.0
 """Percent. A margin above half of the memory is a slip of the pen."""
 
@@ -38,10 +36,10 @@ class OverrideSettings(Section):
         unit="MiB",
         example=15079,
         ge=1,
-        le=_LARGEST_MIB,
+        le=LARGEST_MIB,
     )
     margin_mib: int | None = knob(
-        None, "Instead of capacity.margin_mib.", unit="MiB", example=64, ge=0, le=_LARGEST_MIB
+        None, "Instead of capacity.margin_mib.", unit="MiB", example=64, ge=0, le=LARGEST_MIB
     )
     margin_percent: float | None = knob(
         None, "Instead of capacity.margin_percent.", unit="percent", example=2.5, ge=0, le=_HALF
@@ -77,7 +75,7 @@ class CapacitySettings(Section):
         unit="MiB",
         example=30,
         ge=0,
-        le=_LARGEST_MIB,
+        le=LARGEST_MIB,
     )
     margin_percent: float = knob(
         _DEFAULT.margin_percent,
@@ -93,7 +91,7 @@ class CapacitySettings(Section):
         unit="MiB",
         example=512,
         ge=0,
-        le=_LARGEST_MIB,
+        le=LARGEST_MIB,
     )
     provisional_margin_percent: float = knob(
         _DEFAULT.provisional_margin_percent,

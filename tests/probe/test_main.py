@@ -180,6 +180,7 @@ def test_only_the_standard_library_the_binding_and_the_report_are_imported(libra
         "pynvml",
         "reconciler",
         "reconciler.model",
+        "reconciler.model.fields",
         "reconciler.model.probe_report",
         "reconciler.probe",
         "reconciler.probe.deadline",
