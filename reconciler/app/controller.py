@@ -24,7 +24,7 @@ from reconciler.kube.fence import Fence
 from reconciler.kube.probe_cache import ProbeCache
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace, Watcher
-from reconciler.model.gpu import SpecAnswer
+from reconciler.model.gpu import BuiltinFigure, GpuSpec, SpecAnswer
 from reconciler.model.node import InstanceType, NodeName
 from reconciler.model.policy import CapacityPolicy
 from reconciler.runtime.backoff import Backoff
@@ -42,6 +42,9 @@ class World:
     transport: Transport
     types: TypeSource
     builtin: Callable[[InstanceType], SpecAnswer | None]
+    """What is known of a type without asking EC2."""
+    row: Callable[[GpuSpec], BuiltinFigure | None]
+    """What is known of the same GPUs, beside EC2's answer."""
     clock: Clock
     random: Callable[[], float]
 
@@ -89,6 +92,7 @@ class Controller:
             clock=world.clock,
             report=voice.trouble,
             builtin=world.builtin,
+            row=world.row,
             changed=self._type_changed,
             valid=wishes.ec2_ttl,
             retry=wishes.ec2_retry,

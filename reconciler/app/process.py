@@ -155,7 +155,8 @@ def _controller(
         regions = (node.labels.get(names.LABEL_REGION) for node in controller.nodes.all())
         return next((region for region in regions if region), None)
 
-    world = World(transport, type_source(settings, node_region), builtin().answer, SystemClock(), dice.random)
+    types, table = type_source(settings, node_region), builtin()
+    world = World(transport, types, table.answer, table.beside, SystemClock(), dice.random)
     fence = lease.fence if settings.leader.enabled else unfenced
     controller = Controller(world, wishes(settings), voice, metrics, fence=fence, actuator=actuator)
     return controller

@@ -72,6 +72,12 @@ class Builtin:
         figures = {(figure.ec2_mib, figure.nvml_mib) for figure in candidates}
         return candidates[0] if len(figures) == 1 else None
 
+    def beside(self, spec: GpuSpec) -> BuiltinFigure | None:
+        """The row to lay beside EC2's answer; none of another type beside a slice, since it is of a whole GPU."""
+        if spec.ec2_mib is None or (spec.fractional and spec.instance_type not in self._rows):
+            return None
+        return self.figure(spec.instance_type, spec.model, spec.vendor, spec.ec2_mib)
+
     def answer(self, instance_type: InstanceType, not_asked_because: str = "") -> SpecAnswer | None:
         """What is known of the type; None when nothing is.
 

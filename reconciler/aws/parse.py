@@ -1,10 +1,11 @@
 """What does an entry of DescribeInstanceTypes say about GPUs? From botocore's dict to a model value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.aws.builtin import Builtin, accelerator
+from reconciler.model.fields import LARGEST_MIB, MOST_GPUS
 from reconciler.model.gpu import GpuSpec, NoGpu, SpecAnswer, SpecUnknown, Vendor
 from reconciler.model.node import InstanceType
 
@@ -17,6 +18,9 @@ _ACCELERATOR_LISTS = (
     ("FpgaInfo", "Fpgas"),
     ("MediaAcceleratorInfo", "Accelerators"),
 )
+
+_LARGEST_MIB = MOST_GPUS * LARGEST_MIB
+"""EC2 has given the sum of all GPUs for each."""
 
 
 class FieldError(ValueError):
@@ -43,6 +47,8 @@ def spec(entry: Mapping[str, Any], builtin: Builtin) -> SpecAnswer:
         gpus = _list(info, "Gpus", "GpuInfo")
         kinds = [_kind(gpu, f"GpuInfo.Gpus[{place}]") for place, gpu in enumerate(gpus)]
         count = sum(_count(gpu, f"GpuInfo.Gpus[{place}]") for place, gpu in enumerate(gpus))
+        if count > MOST_GPUS:
+            raise FieldError(f"GpuInfo.Gpus counts {count}, and no instance has more than {MOST_GPUS}")
     except FieldError as error:
         return SpecUnknown(instance_type, f"EC2's answer on {instance_type} cannot be read: {error}")
     if len(set(kinds)) != 1:
@@ -54,9 +60,7 @@ def spec(entry: Mapping[str, Any], builtin: Builtin) -> SpecAnswer:
         )
     kind, row = kinds[0], builtin.row(instance_type)
     partition = kind.partition or (row.partition if row else 1.0)
-    # A row of another type is of a whole GPU, so it says nothing of a slice.
-    whole = partition == 1 or row is not None
-    return GpuSpec(
+    said = GpuSpec(
         instance_type=instance_type,
         model=kind.model,
         vendor=kind.vendor,
@@ -64,9 +68,9 @@ def spec(entry: Mapping[str, Any], builtin: Builtin) -> SpecAnswer:
         # As it came, also where EC2 gives the sum of all GPUs for each (g6.12xlarge until 2025-04): the row beside it
         # shows the difference, and decide/ is where the two are judged.
         ec2_mib=kind.mib,
-        builtin=builtin.figure(instance_type, kind.model, kind.vendor, kind.mib) if whole else None,
         partition=partition,
     )
+    return replace(said, builtin=builtin.beside(said))
 
 
 def _without_gpus(instance_type: InstanceType, entry: Mapping[str, Any], builtin: Builtin) -> SpecAnswer:
@@ -91,7 +95,7 @@ def _kind(gpu: Any, where: str) -> _Kind:
     if not isinstance(gpu, Mapping):
         raise FieldError(f"{where} is not an object")
     memory = gpu.get("MemoryInfo")
-    mib = _number(memory, "SizeInMiB", f"{where}.MemoryInfo") if isinstance(memory, Mapping) else None
+    mib = _number(memory, "SizeInMiB", f"{where}.MemoryInfo", _LARGEST_MIB) if isinstance(memory, Mapping) else None
     if not mib:
         raise FieldError(f"{where}.MemoryInfo.SizeInMiB is missing")
     return _Kind(
@@ -104,7 +108,7 @@ def _kind(gpu: Any, where: str) -> _Kind:
 
 def _count(gpu: Mapping[str, Any], where: str) -> int:
     """LogicalGpuCount where there is one, else Count, which is 0 for slices by AWS's intent; 0: EC2 does not say."""
-    return _number(gpu, "LogicalGpuCount", where) or _number(gpu, "Count", where) or 0
+    return _number(gpu, "LogicalGpuCount", where, MOST_GPUS) or _number(gpu, "Count", where, MOST_GPUS) or 0
 
 
 def _partition(gpu: Mapping[str, Any], where: str) -> float | None:
@@ -116,12 +120,12 @@ def _partition(gpu: Mapping[str, Any], where: str) -> float | None:
     return float(value)
 
 
-def _number(entry: Mapping[str, Any], key: str, where: str) -> int | None:
+def _number(entry: Mapping[str, Any], key: str, where: str, most: int) -> int | None:
     value = entry.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise FieldError(f"{where}.{key} is {value!r}, not a whole number of at least 0")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise FieldError(f"{where}.{key} is {value!r}, not a whole number from 0 to {most}")
     return value
 
 

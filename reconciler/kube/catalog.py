@@ -19,7 +19,7 @@ from reconciler.kube.catalog_entries import ASKED, LEARNED, Asked
 from reconciler.kube.fence import Fence
 from reconciler.kube.news import News, Seen, Synced, Vanished
 from reconciler.kube.trouble import Once, Report, Trouble
-from reconciler.model.gpu import GpuSpec, LearnedFigure, NoGpu, SpecAnswer
+from reconciler.model.gpu import BuiltinFigure, GpuSpec, LearnedFigure, NoGpu, SpecAnswer
 from reconciler.model.node import InstanceType
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.errors import Forbidden, Rejected, Unavailable
@@ -41,11 +41,14 @@ class CatalogStore:
         clock: Clock,
         report: Report,
         builtin: Callable[[InstanceType], SpecAnswer | None],
+        row: Callable[[GpuSpec], BuiltinFigure | None],
         changed: Callable[[InstanceType], None] = lambda kind: None,
         valid: timedelta = timedelta(hours=12),
         retry: timedelta = timedelta(minutes=10),
     ) -> None:
+        """`row` is the built-in table's word beside an answer of EC2's: it is looked up, and never written down."""
         self.builtin = builtin
+        self._row = row
         self._config_map = CatalogConfigMap(transport, namespace, may_write)
         self._clock = clock
         self._report = Once(report)
@@ -94,7 +97,7 @@ class CatalogStore:
 
     def _read(self, data: Data) -> None:
         """Take over what is written; what is written just as we know it need not be kept in memory as well."""
-        before, self._reading = self._reading, catalog_data.read(data)
+        before, self._reading = self._reading, self._with_rows(catalog_data.read(data))
         after = self._reading
         for key, why in after.unreadable.items():
             self._report(Trouble("ConfigMap", NAME, f"data.{key}: {why}; it is kept aside when its place is needed"))
@@ -107,6 +110,13 @@ class CatalogStore:
         for kind in sorted({*before.learned, *after.learned}):
             if before.learned.get(kind) != after.learned.get(kind):
                 self._changed(kind)
+
+    def _with_rows(self, reading: Reading) -> Reading:
+        asked = dict(reading.asked)
+        for kind, one in reading.asked.items():
+            if isinstance(one.answer, GpuSpec):
+                asked[kind] = replace(one, answer=replace(one.answer, builtin=self._row(one.answer)))
+        return replace(reading, asked=asked)
 
     # --- what is new
 

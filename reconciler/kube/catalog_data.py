@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.kube import catalog_entries as entries
-from reconciler.kube.catalog_entries import ASKED, BROKEN, LEARNED, Asked, EntryError
+from reconciler.kube.catalog_entries import ASKED, BROKEN, LEARNED, Asked
+from reconciler.model.fields import FieldError
 from reconciler.model.gpu import LearnedFigure
 from reconciler.model.node import InstanceType
 
@@ -45,7 +46,7 @@ def read(data: Mapping[str, str]) -> Reading:
             elif key.startswith(ASKED):
                 kind = InstanceType(key.removeprefix(ASKED))
                 asked[kind] = entries.read_asked(kind, text)
-        except EntryError as error:
+        except FieldError as error:
             unreadable[key] = str(error)
     return Reading(learned, asked, unreadable)
 

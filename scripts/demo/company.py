@@ -60,7 +60,8 @@ async def company(stage: Stage, aws: Mapping[str, str]) -> AsyncIterator[Company
     voice = Voice(logs.logger(), metrics)
     types = type_source(settings, lambda: None)
     await types.describe([InstanceType("t3.micro")])  # loading boto3 takes a second, which belongs to the set-up
-    world = World(calls, types, builtin().answer, SystemClock(), random.random)
+    table = builtin()
+    world = World(calls, types, table.answer, table.beside, SystemClock(), random.random)
     plain = wishes(settings)
     controller = Controller(world, plain, voice, metrics, fence=unfenced)
     board = Board(stage.transport(ADMIN), plain.policy.resource)

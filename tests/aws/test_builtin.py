@@ -163,3 +163,21 @@ def test_a_good_row_is_read() -> None:
     figure = BuiltinFigure(InstanceType("g5.xlarge"), "A10G", Vendor.NVIDIA, 1, 22888, None, "me")
     assert row == Row(figure, 1.0)
     assert Builtin([row]).row(InstanceType("g5.xlarge")) == row
+
+
+@pytest.mark.parametrize(
+    ("kind", "mib", "partition", "row"),
+    [
+        ("g4dn.xlarge", 16384, 1.0, "g4dn.xlarge"),
+        ("g6f.large", 2861, 0.125, "g6f.large"),
+        ("g99.large", 16384, 1.0, "g4dn.xlarge"),
+        ("g99.large", 16384, 0.5, None),
+        ("g4dn.xlarge", None, 1.0, None),
+    ],
+    ids=["own", "own slice", "same GPU", "a slice of it", "EC2 did not say"],
+)
+def test_the_row_beside_an_answer_of_ec2s(kind: str, mib: int | None, partition: float, row: str | None) -> None:
+    spec = GpuSpec(InstanceType(kind), "T4", Vendor.NVIDIA, 1, mib, partition=partition)
+    figure = builtin().beside(spec)
+
+    assert (figure.instance_type if figure else None) == row

@@ -37,6 +37,8 @@ class Replica:
         self.world = world
         self.changed: list[str] = []
         self.leads = True
+        self.table = {G4: ROW}
+        """The built-in rows that this version of us ships."""
         transport = world.user(user)
         self.store = CatalogStore(
             transport,
@@ -45,6 +47,7 @@ class Replica:
             clock=world.clock,
             report=world.report,
             builtin=lambda kind: None,
+            row=lambda spec: self.table.get(spec.instance_type),
             changed=self.changed.append,
         )
         source = catalog_config_map.source(world.report, "gpu")
@@ -145,7 +148,23 @@ async def test_an_answer_grows_old_and_is_still_better_than_none() -> None:
     a = Replica(world)
     async with running(world, a):
         assert a.store.due(G4), "14 hours old"
-        assert a.store.spec(G4) == replace(T4, builtin=None)
+        assert a.store.spec(G4) == T4
+
+
+@virtual
+async def test_a_version_with_a_corrected_table_lays_its_own_row_beside_what_ec2_once_said() -> None:
+    """The row is not written down with the answer, so an upgrade mends it at once and not after twelve hours."""
+    world = cluster()
+    before, after = Replica(world, "before"), Replica(world, "after")
+    after.table = {G4: replace(ROW, nvml_mib=15000)}
+    async with running(world, before):
+        await before.store.remember([T4])
+        await anyio.sleep(1)
+        assert before.store.spec(G4) == T4
+    assert "15360" not in written(world)["ec2.g4dn.xlarge"]
+    async with running(world, after):
+        assert after.store.spec(G4) == replace(T4, builtin=after.table[G4])
+        assert not after.store.due(G4)
 
 
 @virtual
@@ -183,6 +202,8 @@ async def test_a_stand_in_for_ec2s_answer_is_asked_for_again_soon_and_not_writte
 BROKEN = [
     ("nvml.g4dn.xlarge", "15360", "not a JSON object"),
     ("nvml.g4dn.xlarge", "{", "not JSON"),
+    ("nvml.g4dn.xlarge", "[" * 1000, "nested too deeply"),
+    ("ec2.g4dn.xlarge", "[" * 1000, "nested too deeply"),
     ("nvml.g4dn.xlarge", '{"totalMiB": -1}', "totalMiB is -1"),
     ("nvml.g4dn.xlarge", '{"totalMiB": 10, "reservedMiB": 10}', "leaves nothing"),
     ("ec2.g4dn.xlarge", '{"at": "2026-03-01T00:00:00"}', "has no time zone"),

@@ -130,7 +130,8 @@ class Replica:
             report=voice.trouble,
             changed=lambda leads: self.terms.append((anyio.current_time(), leads)),
         )
-        world = World(self.transport, types, builtin().answer, clock, dice.random)
+        table = builtin()
+        world = World(self.transport, types, table.answer, table.beside, clock, dice.random)
         self._leased = leased
         self._works = works
         fence = self.lease.fence if leased else unfenced

@@ -43,9 +43,9 @@ async def sync(url: str) -> Measured:
     garbage.keep()
     meter = Meter()
     async with _transport(url) as transport, anyio.create_task_group() as group:
-        world = World(
-            transport, TableOnly(builtin(), "there is no EC2 here"), builtin().answer, SystemClock(), random.random
-        )
+        table = builtin()
+        types = TableOnly(table, "there is no EC2 here")
+        world = World(transport, types, table.answer, table.beside, SystemClock(), random.random)
         controller = Controller(world, _wishes(), _Strict(logs.logger(), Metrics()), Metrics(), fence=unfenced)
         await group.start(controller.watch)
         garbage.keep()
