@@ -1,6 +1,6 @@
 """What follows from a turn? The one place that turns results and failures into forget, revisit, or back off.
 
-Also the one place that catches everything: an unknown failure is logged with its traceback, counted, and retried with
+It catches everything: an unknown failure is logged with its traceback, counted, and retried with
 back-off, so that one bad object never stops the others.
 """
 
@@ -55,11 +55,15 @@ class Worker(Generic[K]):
         self._failures: dict[K, int] = {}
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until cancelled; the key of a turn that was cut off waits in the queue again."""
         while True:
             key = await self._queue.take()
             try:
                 await self.turn(key)
+            except anyio.get_cancelled_exc_class():
+                # A term as leader ended in the middle of the turn: what it was about waits for the next term.
+                self._queue.add(key)
+                raise
             finally:
                 self._queue.done(key)
 

@@ -95,3 +95,35 @@ async def test_an_unknown_failure_is_told_with_its_error_and_does_not_end_the_wo
 
     assert log.errors == [bug]
     assert log.results == ["failed", "quiet"]
+
+
+async def test_the_key_of_a_turn_that_was_cut_off_is_the_first_thing_that_the_next_term_looks_at() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    begun: list[float] = []
+
+    async def reconcile(key: str) -> Pass:
+        begun.append(anyio.current_time())
+        await anyio.sleep(10)
+        return Pass(quiet=True)
+
+    log = Recorder()
+    worker = Worker("test", queue, reconcile, Backoff(random=lambda: 1.0), log)
+    queue.add("node")
+    start = anyio.current_time()
+    with anyio.move_on_after(5):
+        await worker.run()
+    assert (len(queue), queue.idle, log.results) == (1, False, [])
+
+    with anyio.move_on_after(30):
+        await worker.run()
+    assert [at - start for at in begun] == pytest.approx([0, 5])
+    assert (queue.idle, log.results) == (True, ["quiet"])
+
+
+async def test_a_worker_that_is_stopped_between_turns_leaves_nothing_to_do() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("node")
+    with anyio.move_on_after(5):
+        await Worker("test", queue, Script(Pass(quiet=True)), Backoff(random=lambda: 1.0), Recorder()).run()
+
+    assert queue.idle

@@ -134,6 +134,26 @@ async def test_a_leader_whose_writes_hang_does_not_finish_them_after_its_time() 
         assert [writes_out_of_time(play, name) for name in (leader, other)] == [[], []]
 
 
+@virtual
+async def test_a_leader_that_loses_its_term_in_the_middle_of_a_turn_takes_that_turn_up_again() -> None:
+    """Nobody else is there to do it, and nothing happens to the node that would bring its key round again."""
+    async with stage(start=False) as play:
+        await play.start("one", leased=True)
+        await anyio.sleep(10)
+        await play.join()
+        hung = play.faults.add(Late(3600.0), user="one", path="/nodes/")
+        cut = play.faults.add(Unreachable(), user="one", path="/leases")
+        await play.set_resource("a", 1)
+        await eventually(lambda: not play.replicas["one"].lease.leading, "its term has ended", 60)
+        assert play.advertised() == 1
+        play.faults.remove(hung)
+        play.faults.remove(cut)
+        await eventually(lambda: play.replicas["one"].lease.leading, "it leads again", TAKE_OVER + 30)
+        await anyio.sleep(5)
+        assert play.advertised() == T4_MIB
+        assert [leads for _, leads in play.replicas["one"].terms] == [True, False, True]
+
+
 @pytest.mark.parametrize("slow", [0.0, 4.0, 9.5])
 @virtual
 async def test_loops_that_do_not_hear_of_the_end_of_their_term_are_held_by_the_fence(slow: float) -> None:
