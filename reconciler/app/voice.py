@@ -28,6 +28,7 @@ class Voice:
         self._log.error("pass failed", loop=loop, key=key, exc_info=error)
 
     def trouble(self, trouble: Trouble) -> None:
-        """Something outside is odd, and was stepped over or is tried again."""
+        """Something outside is odd, and was stepped over or is tried again; a mistake of ours is told as an error."""
         self._metrics.trouble(trouble.kind)
-        self._log.warning("trouble", kind=trouble.kind, name=trouble.name, why=trouble.why)
+        say = self._log.error if trouble.unforeseen else self._log.warning
+        say("trouble", kind=trouble.kind, name=trouble.name, why=trouble.why)

@@ -4,6 +4,7 @@ Nothing here waits and nothing is asked of the server: a cache takes news, and a
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import ExitStack
 from typing import Generic, TypeVar
 
 from reconciler.kube.news import News, Seen, Synced, Vanished
@@ -37,8 +38,9 @@ class Mirror(Generic[V]):
             case Vanished(key):
                 self._forget(key)
             case Synced(present):
-                for key in [key for key in self._views if key not in present]:
-                    self._forget(key)
+                with ExitStack() as each:  # one that fails does not keep the others
+                    for key in reversed([key for key in self._views if key not in present]):
+                        each.callback(self._forget, key)
 
     def views(self) -> Collection[V]:
         """All of them, as they are now."""

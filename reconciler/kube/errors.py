@@ -44,7 +44,7 @@ def status_of(body: bytes) -> Status:
     """The Status in a body; what is no Status becomes a message, shortened."""
     try:
         found = _STATUS.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # the latter for a thousand nested brackets
         found = Status()
     if not found.message:
         text = " ".join(body[: 4 * LONGEST_UNKNOWN_BODY].decode(errors="replace").split())

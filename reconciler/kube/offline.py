@@ -1,5 +1,6 @@
 """Which nodes and pods does this file hold? What `kubectl get nodes,pods -A -o json` wrote, without a cluster."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,9 +32,13 @@ class _Kind(Struct):
 
 
 _PAGE = msgspec.json.Decoder(PageOf[Raw])
+_BRACKETS_AND_TEXTS = re.compile(rb'[][{}]|"(?:[^"\\]|\\.)*"')
 _KIND = msgspec.json.Decoder(_Kind)
 _NODE = msgspec.json.Decoder(NodeWire)
 _POD = msgspec.json.Decoder(PodWire)
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""RecursionError is msgspec's word for a thousand nested brackets."""
 
 _HINT = "expected the output of: kubectl get nodes,pods -A -o json"
 
@@ -57,7 +62,7 @@ def read(content: bytes, report: Report) -> Dump:
                 pod = _POD.decode(one)
                 view = parse_pod(pod, _telling(report, "Pod", pod.metadata.name))
                 pods += [view] if view is not None else []
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise UnreadableFile(f"line {_line(content, position)}: {error}; {_HINT}") from None
         position += len(one)
     return Dump(nodes, pods)
@@ -72,7 +77,7 @@ def _items(content: bytes) -> list[Raw]:
         if _KIND.decode(content).kind in ("Node", "Pod"):
             return [Raw(content)]
         page = _PAGE.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise UnreadableFile(f"line {_line(content, _offset(error, content))}: {error}; {_HINT}") from None
     if page.items is None:
         raise UnreadableFile(f"line 1: there is no list of items; {_HINT}")
@@ -83,8 +88,20 @@ def _offset(error: Exception, content: bytes) -> int:
     """Where the text stops being JSON: msgspec says it in words only, and at the end when it is cut off."""
     if isinstance(error, UnicodeDecodeError):
         return error.start
+    if isinstance(error, RecursionError):
+        return _deepest(content)
     _, found, position = str(error).rpartition("(byte ")
     return int(position.rstrip(")")) if found else len(content) if "truncated" in str(error) else 0
+
+
+def _deepest(content: bytes) -> int:
+    """Where brackets first stand as deep as any."""
+    deepest = depth = offset = 0
+    for found in _BRACKETS_AND_TEXTS.finditer(content):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        if depth > deepest:
+            deepest, offset = depth, found.start()
+    return offset
 
 
 def _line(content: bytes, offset: int) -> int:

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from reconciler.kube.errors import Status, status_of
 from reconciler.kube.parse import Odd
-from reconciler.kube.trouble import Once, Report, Trouble
+from reconciler.kube.trouble import Once, Report, Trouble, unforeseen
 from reconciler.kube.wire import Bookmark, EventOf, HasMeta, Meta, PageOf
 
 V = TypeVar("V")
@@ -21,6 +21,9 @@ W = TypeVar("W", bound=HasMeta)
 
 INITIAL_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends a WatchList's first part (apimachinery, meta/v1 types)."""
+
+UNREADABLE = (msgspec.DecodeError, RecursionError)
+"""RecursionError is msgspec's word for a thousand nested brackets, also in fields that nobody asked for."""
 
 _ENVELOPE = msgspec.json.Decoder(EventOf[Raw])
 _RAW_PAGE = msgspec.json.Decoder(PageOf[Raw])
@@ -109,8 +112,11 @@ class Reader(Generic[W, V]):
         """One page of a list. Raises msgspec.DecodeError when the page as such cannot be read."""
         try:
             page = self._page.decode(body)
-        except msgspec.DecodeError:
-            raw = _RAW_PAGE.decode(body)
+        except UNREADABLE:
+            try:
+                raw = _RAW_PAGE.decode(body)
+            except RecursionError as error:
+                raise msgspec.DecodeError(str(error)) from error
             read = [self._tolerantly(one) for one in raw.items or ()]
             items = [item for item in read if item is not None]
             return Page(items, raw.metadata.resource_version or "", raw.metadata.cont or "")
@@ -122,7 +128,7 @@ class Reader(Generic[W, V]):
         if not line.startswith((b'{"type":"BOOKMARK"', b'{"type":"ERROR"')):
             try:
                 event = self._event.decode(line)
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 return self._odd_event(line)
             if event.type in ("ADDED", "MODIFIED"):
                 return self._item(event.object)
@@ -133,7 +139,11 @@ class Reader(Generic[W, V]):
 
     def _item(self, wire: W) -> Item[V]:
         meta = wire.metadata
-        view = self._parse(wire, lambda why: self._report(Trouble(self.kind, _name(meta), why)))
+        try:
+            view = self._parse(wire, lambda why: self._report(Trouble(self.kind, _name(meta), why)))
+        except Exception as error:  # one object must not end the watch over all others (CONTRIBUTING.md, rule 6)
+            self._report(unforeseen(self.kind, _name(meta), error))
+            return Item(self._key(meta), None, meta.resource_version or "", readable=False)
         return Item(self._key(meta), view, meta.resource_version or "")
 
     def _odd_event(self, line: bytes) -> Item[V] | Removed | Marked | Failed | Unreadable:
@@ -148,7 +158,7 @@ class Reader(Generic[W, V]):
             if event.type == "DELETED":
                 identity = _IDENTITY.decode(event.object).metadata
                 return Removed(self._key(identity), identity.resource_version or "")
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self._report(Trouble(self.kind, "", f"a watch line of {len(line)} bytes cannot be read: {error}"))
             return Unreadable()
         return self._tolerantly(event.object) or Unreadable()
@@ -161,10 +171,10 @@ class Reader(Generic[W, V]):
         text = bytes(raw).decode(errors="replace")
         try:
             return self._item(self._object.decode(text))
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             try:
                 meta = _IDENTITY.decode(text).metadata
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 self._report(Trouble(self.kind, "", f"an object without a readable name is left out: {error}"))
                 return None
             self._report(Trouble(self.kind, _name(meta), f"{error}; what was known of the object stays"))

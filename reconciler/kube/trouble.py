@@ -2,6 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from traceback import extract_tb
+
+LONGEST_WORDS = 300
+"""Characters of an unforeseen error that are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,11 +15,23 @@ class Trouble:
     kind: str
     name: str
     why: str
+    unforeseen: bool = False
+    """A mistake of ours met an object that nobody had thought of, and was kept to that object."""
 
 
 Report = Callable[[Trouble], None]
 
 REMEMBERED = 1000
+
+
+def unforeseen(kind: str, name: str, error: Exception) -> Trouble:
+    """The trouble that an error of ours is, told with its place in the source: there is no traceback besides."""
+    words = str(error)
+    words = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "…"
+    places = extract_tb(error.__traceback__)
+    place = f" ({places[-1].filename.rpartition('/')[2]}:{places[-1].lineno})" if places else ""
+    why = f"{type(error).__name__}: {words}{place}; this is a mistake of gpu-reconciler: please report it"
+    return Trouble(kind, name, f"{why}. What was known of the object stays", unforeseen=True)
 
 
 class Once:

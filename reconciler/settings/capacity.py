@@ -38,9 +38,7 @@ class OverrideSettings(Section):
         ge=1,
         le=LARGEST_MIB,
     )
-    margin_mib: int | None = knob(
-        None, "Instead of capacity.margin_mib.", unit="MiB", example=64, ge=0, le=LARGEST_MIB
-    )
+    margin_mib: int | None = knob(None, "Instead of capacity.margin_mib.", unit="MiB", example=64, ge=0, le=LARGEST_MIB)
     margin_percent: float | None = knob(
         None, "Instead of capacity.margin_percent.", unit="percent", example=2.5, ge=0, le=_HALF
     )

@@ -14,6 +14,7 @@ POD = {
     "spec": {"nodeName": "a", "containers": []},
 }
 ENDED = POD | {"status": {"phase": "Succeeded"}}
+DEEP = b"[" * 5000 + b"]" * 5000
 OTHER = {"kind": "ConfigMap", "metadata": {"name": "c"}}
 
 
@@ -53,6 +54,8 @@ def test_an_odd_field_is_told_and_stepped_over() -> None:
         (b'{"kind": "List"}', 1),
         (b'{"kind":"List","items":[\n{"kind":"Node","metadata":{"name":"a"}},\n{"kind":"Node",\n"metadata":{}}]}', 3),
         (b'{"kind":"List","items":[\n7]}', 2),
+        (b'{"kind":"List","note":"[[[[",\n"items":[' + b"[" * 200_000, 2),
+        (b'{"kind":"List","items":[\n{"kind":"Node","metadata":{"name":"a"}},\n{"kind":"Node","x":' + DEEP + b"}]}", 3),
     ],
 )
 def test_an_unreadable_file_is_refused_with_its_line_and_what_was_expected(content: bytes, line: int) -> None:

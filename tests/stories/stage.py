@@ -222,4 +222,6 @@ async def stage(
         tasks.cancel_scope.cancel()
     for replica in play.everyone:
         assert replica.ear.failures == [], "only failures that have a name are expected"
+        unforeseen = [trouble.why for trouble in replica.ear.troubles if trouble.unforeseen]
+        assert unforeseen == [], "and no object is met that a door or a cache fails over"
         assert replica.ear.busiest <= MOST_TURNS, "a queue spins"
