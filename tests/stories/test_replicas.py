@@ -5,14 +5,16 @@ from datetime import timedelta
 import anyio
 import pytest
 
+from reconciler.kube.catalog_entries import LEARNED
 from reconciler.kube.lease import LeaseTimes
 from reconciler.sandbox.cluster import eventually
 from reconciler.sandbox.faults import Fault, Late, Unreachable
+from reconciler.sandbox.kinds import CONFIGMAPS
 from reconciler.sandbox.mishaps import ERROR_500_HTML
 from reconciler.sandbox.record import Call
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
-from tests.stories.stage import Stage, stage
+from tests.stories.stage import NAMESPACE, Stage, stage
 from tests.stories.telling import virtual
 
 TIMES = LeaseTimes()
@@ -152,6 +154,24 @@ async def test_a_leader_that_loses_its_term_in_the_middle_of_a_turn_takes_that_t
         await anyio.sleep(5)
         assert play.advertised() == T4_MIB
         assert [leads for _, leads in play.replicas["one"].terms] == [True, False, True]
+
+
+@virtual
+async def test_what_the_end_of_a_term_cut_short_is_taken_up_in_the_next_one() -> None:
+    """The lease is lost while a deleted catalog is being written anew: no event tells of that again."""
+    async with stage(start=False) as play:
+        one = await play.start("one", leased=True)
+        await anyio.sleep(5)
+        await play.join()
+        play.faults.add(Late(25.0), user="one", path="/configmaps", watch=False, times=1)
+        await play.admin.delete(CONFIGMAPS, NAMESPACE, "gpu-reconciler-catalog")
+        cut = play.faults.add(Unreachable(), user="one", path="/leases")
+        await anyio.sleep(15)
+        assert not one.lease.leading
+        play.faults.remove(cut)
+        await anyio.sleep(180)
+        assert one.lease.leading
+        assert f"{LEARNED}g4dn.xlarge" in play.catalog()
 
 
 @pytest.mark.parametrize("slow", [0.0, 4.0, 9.5])
