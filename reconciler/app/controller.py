@@ -77,7 +77,7 @@ class Controller:
         fence: Fence,
         actuator: Actuator | None = None,
     ) -> None:
-        """`actuator` stands in for the real one in a dry run."""
+        """`actuator` stands in for the real one in a dry run, which then writes nothing at all."""
         self._wishes = wishes
         self.node_queue: WorkQueue[NodeName] = WorkQueue()
         self.type_queue: WorkQueue[InstanceType] = WorkQueue()
@@ -88,7 +88,7 @@ class Controller:
         self.catalog = CatalogStore(
             world.transport,
             namespace=wishes.namespace,
-            may_write=fence,
+            may_write=fence if actuator is None else None,
             clock=world.clock,
             report=voice.trouble,
             builtin=world.builtin,

@@ -37,7 +37,7 @@ class CatalogStore:
         transport: Transport,
         *,
         namespace: str,
-        may_write: Fence,
+        may_write: Fence | None,
         clock: Clock,
         report: Report,
         builtin: Callable[[InstanceType], SpecAnswer | None],
@@ -46,10 +46,13 @@ class CatalogStore:
         valid: timedelta = timedelta(hours=12),
         retry: timedelta = timedelta(minutes=10),
     ) -> None:
-        """`row` is the built-in table's word beside an answer of EC2's: it is looked up, and never written down."""
+        """`row` is the built-in table's word beside an answer of EC2's: it is looked up, and never written down.
+
+        `may_write` None: a dry run, which knows what it hears for its own life and writes nothing.
+        """
         self.builtin = builtin
         self._row = row
-        self._config_map = CatalogConfigMap(transport, namespace, may_write)
+        self._config_map = None if may_write is None else CatalogConfigMap(transport, namespace, may_write)
         self._clock = clock
         self._report = Once(report)
         self._changed = changed
@@ -150,6 +153,8 @@ class CatalogStore:
 
     async def _keep(self, new: Mapping[str, str]) -> None:
         """Write these entries. That there is no right or no room to is told, and no reason to stop."""
+        if self._config_map is None:
+            return
         new = {key: text for key, text in new.items() if _KEY.fullmatch(key)}
         try:
             async with self._turn:

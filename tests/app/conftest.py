@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from moto.server import ThreadedMotoServer
 
 
 @pytest.fixture
@@ -29,3 +30,13 @@ def own_log() -> Iterator[None]:
     """A command points the log at its standard error, which is gone with its test."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def moto_url() -> Iterator[str]:
+    """A mocked EC2."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()

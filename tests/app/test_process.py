@@ -73,6 +73,25 @@ async def test_a_dry_pass_plans_what_a_pass_does_and_the_next_one_has_nothing_to
         assert again.actions == []
 
 
+async def test_dry_runs_and_explanations_write_nothing_when_ec2_answers_and_nobody_leads(
+    tmp_path: Path, moto_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EC2's answers are worth keeping, and a run that promised to write nothing keeps them to itself."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "of-nobody")
+    async with cluster(tmp_path) as (sandbox, settings):
+        aws = settings.aws.model_copy(update={"enabled": True, "endpoint_url": moto_url, "region": "us-east-1"})
+        leader = settings.leader.model_copy(update={"enabled": False})
+        for alone in (settings, settings.model_copy(update={"leader": leader})):
+            asking = alone.model_copy(update={"aws": aws})
+            assert await process.once(asking, within=TAKES, rehearsal=Rehearsal()) == []
+            [one] = await process.explain(asking, within=TAKES, pod=None)
+            advertise = one.actions[0]
+            assert isinstance(advertise, Advertise)
+            assert '"ec2MiB":16384' in str(advertise.annotations)
+        assert sandbox.record.writes("gpu-reconciler") == []
+
+
 async def test_a_pass_gives_way_to_a_running_leader(tmp_path: Path) -> None:
     async with cluster(tmp_path) as (sandbox, settings):
         spec = {"holderIdentity": "another", "leaseDurationSeconds": 3600}
