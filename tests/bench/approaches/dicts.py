@@ -39,17 +39,19 @@ async def events(url: str, count: int) -> Measured:
 
 
 async def patches(url: str, count: int) -> Measured:
-    """The least that a PATCH can cost on aiohttp: a session, a JSON body, the status looked at, the answer read."""
+    """The least that the same PATCH can cost on aiohttp: its body made, the status looked at, the answer read."""
     async with _session(url) as session:
         numbers = iter(range(count))
         kind = "application/strategic-merge-patch+json"
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": kind, "Accept": "application/json"}
+        brief = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": kind, "Accept": brief}
+        params = {"fieldManager": "bench"}
 
         async def patch(number: int) -> None:
             amounts = {"gpu-reconciler.io/gpu-memory": f"{number}Mi"}
             body = json.dumps({"metadata": {"uid": "u"}, "status": {"capacity": amounts, "allocatable": amounts}})
             path = f"/api/v1/nodes/node-{number % 100:05d}/status"
-            async with session.patch(path, data=body.encode(), headers=headers) as response:
+            async with session.patch(path, params=params, data=body.encode(), headers=headers) as response:
                 await response.read()
                 assert response.status == 200
 
