@@ -28,7 +28,7 @@ from tests.stories.history import (
 from tests.stories.stage import OURS, Stage, stage
 from tests.stories.telling import virtual
 
-SETTLED = 800.0
+SETTLED = 1000.0
 """Seconds: longer than a contest, a back-off and the TTL of a probe."""
 
 NODE_NAMES = st.sampled_from(["a", "b"])
