@@ -85,7 +85,7 @@ def _dies_with(number: int) -> Ending:
     return found[0]
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(st.lists(st.floats(0.0, LIFE), min_size=1, max_size=4))
 def test_processes_that_die_at_any_moment_are_continued(lives: list[float]) -> None:
     """Also between two requests: while waiting, or in the middle of a thought."""
