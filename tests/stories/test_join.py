@@ -105,6 +105,21 @@ async def test_a_node_claim_lets_the_type_be_looked_up_before_the_node_is_there(
 
 
 @virtual
+async def test_a_claim_whose_type_aws_never_answers_for_delays_no_node() -> None:
+    types = Silent()
+    async with stage(types=types, start=False) as play:
+        await play.sandbox.install_karpenter()
+        await play.start()
+        claim = {"metadata": {"name": "c", "labels": {names.LABEL_INSTANCE_TYPE: "g4dn.xlarge"}}, "spec": {}}
+        await play.admin.create(NODECLAIMS, "", claim)
+        await anyio.sleep(60)
+        assert types.calls == [("g4dn.xlarge",)]
+        await play.sandbox.add_node("a", gpus.machine())
+        await anyio.sleep(0.01)
+        assert play.advertised() == FIRST_GUESS
+
+
+@virtual
 async def test_many_types_at_once_cost_one_call_of_ec2() -> None:
     ec2 = Ec2(seconds=2.0)
     async with stage(types=ec2) as play:
