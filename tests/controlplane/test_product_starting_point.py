@@ -43,6 +43,12 @@ def running(plane: ControlPlane, namespace: str) -> int:
     return sum(pod["status"]["phase"] == "Running" for pod in pods)
 
 
+def bound(plane: ControlPlane, namespace: str) -> int:
+    """How many pods the scheduler has found a place for."""
+    pods = plane.api.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+    return sum("nodeName" in pod["spec"] for pod in pods)
+
+
 def refusals(plane: ControlPlane, namespace: str) -> set[str]:
     """What the scheduler says of the pods that wait."""
     pods = plane.api.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
@@ -77,7 +83,7 @@ def test_small_pods_stop_at_the_number_of_pods_and_explain_says_so_from_the_clus
     """145 would fit on paper; 29 is what the instance type's network interfaces allow."""
     control_plane.kubectl("-n", namespace, "apply", "-f", str(EXAMPLE / "deployment.yaml"))
     control_plane.kubectl("-n", namespace, "scale", "deployment/gpu-example", "--replicas=32")
-    eventually(lambda: running(control_plane, namespace) == 29, "29 pods run", 60)
+    eventually(lambda: bound(control_plane, namespace) == 29, "29 pods are bound", 30)
     eventually(lambda: any("1 Too many pods" in said for said in refusals(control_plane, namespace)), "3 wait")
 
     live = installation.command("explain", node.name, "-o", "json", settings=SETTINGS)
