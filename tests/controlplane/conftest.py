@@ -14,7 +14,8 @@ import pytest
 from tests.controlplane import programs
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet, Machine
-from tests.controlplane.product import Installation, Replica
+from tests.controlplane.product import Installation
+from tests.controlplane.replica import Replica
 from tests.controlplane.waiting import eventually
 
 _HERE = Path(__file__).parent

@@ -14,7 +14,8 @@ from tests.controlplane.audit import Call
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet, Machine
 from tests.controlplane.nodes import bare_node
-from tests.controlplane.product import G4DN, MEMORY, UNPROBED, Installation, Replica, memory, reason
+from tests.controlplane.product import G4DN, MEMORY, UNPROBED, Installation, memory, reason
+from tests.controlplane.replica import Replica
 from tests.controlplane.waiting import eventually, never
 
 Kubelets = Callable[..., HollowKubelet]

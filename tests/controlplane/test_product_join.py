@@ -15,7 +15,8 @@ from tests.aws import ec2_double
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet
 from tests.controlplane.pods import phase_and_reason, pod_asking
-from tests.controlplane.product import MEMORY, PROBED, UNPROBED, Replica, g4dn_with_driver, memory, reason
+from tests.controlplane.product import MEMORY, PROBED, UNPROBED, g4dn_with_driver, memory, reason
+from tests.controlplane.replica import Replica
 from tests.controlplane.waiting import eventually
 
 Kubelets = Callable[..., HollowKubelet]

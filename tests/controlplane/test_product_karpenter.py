@@ -10,7 +10,8 @@ from tests.aws import ec2_double
 from tests.controlplane.api import Json
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import bare_node
-from tests.controlplane.product import MEMORY, NAMESPACE, Replica, memory, reason
+from tests.controlplane.product import MEMORY, memory, reason
+from tests.controlplane.replica import NAMESPACE, Replica
 from tests.controlplane.waiting import eventually, never
 
 Replicas = Callable[..., Replica]

@@ -12,7 +12,8 @@ import yaml
 
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet, Machine
-from tests.controlplane.product import UNPROBED, Replica, memory, reason
+from tests.controlplane.product import UNPROBED, memory, reason
+from tests.controlplane.replica import Replica
 from tests.controlplane.waiting import eventually, never
 from tests.deploy.objects import EXAMPLES, Object, examples
 

@@ -11,18 +11,9 @@ from reconciler.model import names
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import HollowKubelet
 from tests.controlplane.nodes import bare_node
-from tests.controlplane.product import (
-    G4DN,
-    MEMORY,
-    NAMESPACE,
-    PROBED,
-    UNPROBED,
-    Replica,
-    g4dn_with_driver,
-    memory,
-    reason,
-)
+from tests.controlplane.product import G4DN, MEMORY, PROBED, UNPROBED, g4dn_with_driver, memory, reason
 from tests.controlplane.relay import Written, relay
+from tests.controlplane.replica import NAMESPACE, Replica
 from tests.controlplane.waiting import eventually, never
 
 Kubelets = Callable[..., HollowKubelet]

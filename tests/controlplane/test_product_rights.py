@@ -8,7 +8,8 @@ import pytest
 
 from tests.controlplane.api import Json
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.product import NAMESPACE, USER, Installation
+from tests.controlplane.product import Installation
+from tests.controlplane.replica import NAMESPACE, USER
 from tests.deploy.forbidden_verbs import FORBIDDEN
 from tests.deploy.needed_verbs import NEEDED
 from tests.deploy.objects import MANIFESTS
