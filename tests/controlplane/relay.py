@@ -31,16 +31,25 @@ class Written:
 
 
 @contextlib.contextmanager
-def relay(plane: ControlPlane, after_write: Callable[[Written], None]) -> Iterator[str]:
-    """The relay's address. Writes of the election are passed on without a word.
+def relay(
+    plane: ControlPlane,
+    *,
+    after_write: Callable[[Written], None] = lambda write: None,
+    before: Callable[[str], None] = lambda path: None,
+) -> Iterator[str]:
+    """The relay's address.
 
-    `after_write` is called in a thread of the relay; the answer waits for its return.
+    `before` is called with the path of each request before it is passed on. `after_write` is called once a write is
+    answered, but for those of the election. Both are called in threads of the relay, which wait for their return.
     """
     upstream = _Upstream(plane)
 
     class Conversation(_Conversation):
         def open(self) -> contextlib.AbstractContextManager[http.client.HTTPSConnection]:
             return upstream.connection()
+
+        def asked(self, path: str) -> None:
+            before(path)
 
         def written(self, write: Written) -> None:
             after_write(write)
@@ -88,6 +97,9 @@ class _Conversation(BaseHTTPRequestHandler):
     def open(self) -> contextlib.AbstractContextManager[http.client.HTTPSConnection]:
         raise NotImplementedError
 
+    def asked(self, path: str) -> None:
+        raise NotImplementedError
+
     def written(self, write: Written) -> None:
         raise NotImplementedError
 
@@ -105,13 +117,15 @@ class _Conversation(BaseHTTPRequestHandler):
 
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = self.path.partition("?")[0]
+        self.asked(path)
         headers = {key: value for key, value in self.headers.items() if key.lower() not in _NOT_PASSED_ON}
         # Either side may go at any time: that is what the tests are about.
         with contextlib.suppress(OSError, ValueError, http.client.HTTPException), self.open() as connection:
             connection.request(self.command, self.path, body or None, headers)
             with connection.getresponse() as answer:
-                if self.command != "GET" and "/leases" not in self.path:
-                    self.written(Written(self.command, self.path.partition("?")[0], body, answer.status))
+                if self.command != "GET" and "/leases" not in path:
+                    self.written(Written(self.command, path, body, answer.status))
                 self._pass_back(answer)
 
     def _pass_back(self, answer: http.client.HTTPResponse) -> None:

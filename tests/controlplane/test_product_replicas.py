@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -45,7 +47,7 @@ def test_leaders_that_are_killed_between_two_calls_of_a_join_are_followed_by_one
 
     with ExitStack() as relays:
         for name in ("a", "b", "c", "d"):
-            address = relays.enter_context(relay(control_plane, watched(name)))
+            address = relays.enter_context(relay(control_plane, after_write=watched(name)))
             replicas[name] = replica(name, QUICK, server=address)
         for one in replicas.values():
             one.launch()
@@ -62,35 +64,46 @@ def test_leaders_that_are_killed_between_two_calls_of_a_join_are_followed_by_one
     assert len(jobs) == 1, "the node is probed once, whoever ordered it"
 
 
-def test_a_leader_that_hangs_past_its_lease_writes_nothing_when_it_wakes_up(
+def test_a_leader_that_hangs_past_its_lease_writes_nothing_when_it_wakes_up_until_it_leads_again(
     control_plane: ControlPlane, replica: Replicas
 ) -> None:
-    """It has news to act on in its buffers, and believes to lead until it looks at its clock."""
+    """It wakes up with news to act on in its buffers and no word about its lease, and nobody acts before it."""
     settings = {**QUICK, "probe.enabled": False}
     right = (UNPROBED, UNPROBED)
-    with bare_node(control_plane, "contended", labels=G4DN) as path:
-        first = replica("first", settings).lead()
+    woken = threading.Event()
+
+    def hold(path: str) -> None:
+        if woken.is_set() and "/leases" in path:
+            time.sleep(1)
+            woken.clear()
+
+    def model() -> str:
+        labels: dict[str, str] = control_plane.api.get(path)["metadata"]["labels"]
+        return labels[names.LABEL_MODEL]
+
+    with relay(control_plane, before=hold) as address, bare_node(control_plane, "contended", labels=G4DN) as path:
+        first = replica("first", settings, server=address).lead()
         eventually(lambda: memory(control_plane, path) == right, "the first leader advertises")
         second = replica("second", settings).start()
         never(second.leads, "two leaders", 2)
-        before = len(first.writes())
 
         first.process.pause()
         wrong = {"status": {"capacity": {MEMORY: "1Gi"}, "allocatable": {MEMORY: "1Gi"}}}
         control_plane.kubectl("patch", "node", "contended", "--subresource=status", "-p", json.dumps(wrong))
         eventually(lambda: memory(control_plane, path) == right, "the second one leads and heals", 30)
-        # More for the first one to find: it sees the wrong values and not, at once, that they were put right.
+        second.process.pause()
         control_plane.kubectl("label", "node", "contended", "--overwrite", f"{names.LABEL_MODEL}=V100")
-        eventually(
-            lambda: control_plane.api.get(path)["metadata"]["labels"][names.LABEL_MODEL] == "T4", "and heals again"
-        )
-        by_second = len(second.writes())
 
+        before = len(first.calls())
+        woken.set()
         first.process.resume()
-        never(lambda: first.leads() and second.leads(), "two leaders", 3)
-        assert len(first.writes()) == before
-        assert len(second.writes()) == by_second
-        assert second.leads()
+        eventually(lambda: model() == "T4", "the first one leads again, once the second one's lease is over", 20)
+        since = [call.resource for call in first.calls()[before:] if call.verb == "patch" and call.status == 200]
+        assert since[0] == "leases", "it wrote before it led"
 
-        second.process.stop(grace=20)
-        eventually(first.leads, "who stops gives the lease back, and the other one need not wait for its end", 2.5)
+        before = len(second.writes())
+        second.process.resume()
+        eventually(lambda: not second.leads(), "the second one sees that it leads no more", 3)
+        assert len(second.writes()) == before
+        first.process.stop(grace=20)
+        eventually(second.leads, "who stops gives the lease back, and the other one need not wait for its end", 2.5)
