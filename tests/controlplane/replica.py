@@ -7,6 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -89,6 +90,11 @@ class Replica:
     def writes(self) -> list[Call]:
         """Its writes, but for those of the election."""
         return [call for call in self.calls() if call.verb in WRITES and call.resource != "leases"]
+
+    def idle(self) -> bool:
+        """Whether it has written, and nothing in the last second."""
+        writes = self.writes()
+        return bool(writes) and datetime.now(UTC) - writes[-1].at > timedelta(seconds=1)
 
     def __enter__(self) -> Self:
         return self
