@@ -69,7 +69,8 @@ def test_what_a_kubelet_zeroes_when_it_registers_is_back_within_seconds(
         if call.body is not None and call.body.get("status", {}).get("capacity", {}).get(MEMORY) == "0"
     ]
     healed = [call for call in patches_of(one, kubelet.name) if call.at > zeroed.at]
-    assert len(healed) == 1
+    # A second one where a status write of the kubelet's, from before it saw ours, was on its way; never a third.
+    assert 1 <= len(healed) <= 2
     assert healed[0].at - zeroed.at < timedelta(seconds=5)
 
 
