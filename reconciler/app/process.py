@@ -1,6 +1,5 @@
 """How does a whole process run? Real doors opened and closed around the controller: run, once, explain."""
 
-import gc
 import random
 import signal
 import socket
@@ -29,7 +28,7 @@ from reconciler.kube.fence import NotLeader, unfenced
 from reconciler.kube.lease import Lease
 from reconciler.model import names
 from reconciler.model.node import Resources
-from reconciler.runtime import logs
+from reconciler.runtime import garbage, logs
 from reconciler.runtime.transport import Transport
 from reconciler.serve.http import listen
 from reconciler.serve.metrics import Metrics
@@ -70,9 +69,10 @@ async def run(settings: Settings) -> None:
 
         async with listen(settings.server.host, settings.server.port, metrics, healthy=healthy, ready=ready) as port:
             logs.logger().info("serving", host=settings.server.host, port=port)
+            garbage.keep()
             await group.start(controller.watch)
             # All that the first sync made stays: no later collection need look at it again (docs/architecture.md).
-            gc.freeze()
+            garbage.keep()
             if not settings.leader.enabled:
                 metrics.leading(True)
                 await controller.work()

@@ -21,8 +21,10 @@ def free_port() -> int:
 @pytest.fixture(autouse=True)
 def thaw() -> Iterator[None]:
     """A process freezes what its first sync made, for its life; this one goes on."""
+    thresholds = gc.get_threshold()
     yield
     gc.unfreeze()
+    gc.set_threshold(*thresholds)
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.faults import Answer
 from reconciler.sandbox.http import HttpServer
 from reconciler.sandbox.kinds import LEASES, NODES
+from reconciler.sandbox.machine import Machine
 from reconciler.settings.load import load
 from reconciler.settings.root import Settings
 
@@ -25,6 +26,13 @@ pytestmark = pytest.mark.anyio
 
 MEMORY = "gpu-reconciler.io/gpu-memory"
 TAKES = 30.0
+
+
+async def is_ready(sandbox: Sandbox) -> bool:
+    """A node that is not is not probed yet, so two passes around that moment differ."""
+    node = await sandbox.admin.get(NODES, "", "gpu-1")
+    conditions = node["status"].get("conditions", []) if node else []
+    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
 
 
 @asynccontextmanager
@@ -35,7 +43,10 @@ async def cluster(tmp_path: Path) -> AsyncIterator[tuple[Sandbox, Settings]]:
         async with HttpServer(sandbox.api, tokens, record=sandbox.record, faults=sandbox.faults) as server:
             kubeconfig = tmp_path / "kubeconfig"
             kubeconfig.write_text(server.kubeconfig("gpu-reconciler"))
-            await sandbox.add_node("gpu-1")
+            await sandbox.add_node("gpu-1", Machine(ready_delay=0.0))
+            with anyio.fail_after(TAKES):
+                while not await is_ready(sandbox):  # noqa: ASYNC110 - the cluster is asked as a user would ask it
+                    await anyio.sleep(0.05)
             env = {
                 "GPU_RECONCILER_KUBERNETES__KUBECONFIG": str(kubeconfig),
                 "GPU_RECONCILER_AWS__ENABLED": "false",
