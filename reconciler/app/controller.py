@@ -83,7 +83,7 @@ class Controller:
         self.type_queue: WorkQueue[InstanceType] = WorkQueue()
         self.nodes = NodeCache(self.node_queue.add)
         self.pods = PodCache({wishes.policy.resource}, self.node_queue.add)
-        self.probes = ProbeCache(self._probe_changed)
+        self.probes = ProbeCache(self.node_queue.add)
         self.claims = ClaimCache(self._ask)
         self.catalog = CatalogStore(
             world.transport,
@@ -183,6 +183,3 @@ class Controller:
     def _type_changed(self, kind: InstanceType) -> None:
         for name in self.nodes.of_type(kind):
             self.node_queue.add(name)
-
-    def _probe_changed(self, name: NodeName) -> None:
-        self.node_queue.add(name)
