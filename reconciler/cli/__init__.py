@@ -1,0 +1,13 @@
+"""Law: what a person can type. One file a command; none decides, each asks `app` and prints.
+
+The imports below are what makes a command known; their order is the order of `--help`.
+"""
+
+from reconciler.cli import explain, run, settings
+from reconciler.cli.base import app
+
+__all__ = ["app", "explain", "main", "run", "settings"]
+
+
+def main() -> None:
+    app()
