@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Learn, RunProbe
+from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Learn, RestartPlugin, RunProbe, SetTaint
 from reconciler.model.quantity import MIB
 
 
@@ -23,6 +23,10 @@ def words(action: Action) -> str:
             return f"patch the status of node {node.name}: {', '.join(parts)}"
         case ClearTaint(node, key):
             return f"remove taint {key} from node {node.name}"
+        case SetTaint(node, taint):
+            return f"set taint {taint.key}={taint.value or ''}:{taint.effect} on node {node.name}"
+        case RestartPlugin(node, pod):
+            return f"delete the device plugin's pod {pod.namespace}/{pod.name} on node {node.name}"
         case RunProbe(node, _, _, serial):
             return f"run a probe Job on node {node.name}" + (f" (try {serial + 1})" if serial else "")
         case Learn(figure):

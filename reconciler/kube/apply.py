@@ -11,7 +11,19 @@ from reconciler.kube import fence, probe_job, write
 from reconciler.kube.fence import Fence, NotLeader
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model.gpu import LearnedFigure
-from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Done, Learn, Lost, Outcome, RunProbe
+from reconciler.model.plan import (
+    Action,
+    Advertise,
+    Announce,
+    ClearTaint,
+    Done,
+    Learn,
+    Lost,
+    Outcome,
+    RestartPlugin,
+    RunProbe,
+    SetTaint,
+)
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.errors import Gone, Rejected, Stale
 from reconciler.runtime.transport import Request, Transport
@@ -47,9 +59,13 @@ class KubeActuator:
     async def _one(self, action: Action) -> Outcome:
         match action:
             case Advertise():
-                return await self._on_node(write.advertise(action, self._clock.now()))
+                return await self._on_one(write.advertise(action, self._clock.now()))
             case ClearTaint():
-                return await self._on_node(write.clear_taint(action))
+                return await self._on_one(write.clear_taint(action))
+            case SetTaint():
+                return await self._on_one(write.set_taint(action))
+            case RestartPlugin():
+                return await self._delete(write.restart_plugin(action))
             case RunProbe():
                 path = f"/apis/batch/v1/namespaces/{self._probe.namespace}/jobs"
                 return await self._create(write.request("POST", path, probe_job.manifest(action, self._probe)))
@@ -61,12 +77,21 @@ class KubeActuator:
             case _:
                 assert_never(action)
 
-    async def _on_node(self, request: Request) -> Outcome:
+    async def _on_one(self, request: Request) -> Outcome:
         try:
             await self._send(request)
         except Gone as error:
             return Lost(str(error))
         return Done()
+
+    async def _delete(self, request: Request) -> Outcome:
+        """A conflict is a namesake: the one that was meant is gone, which was the aim."""
+        try:
+            return await self._on_one(request)
+        except NotLeader:
+            raise
+        except Stale as error:
+            return Lost(str(error))
 
     async def _create(self, request: Request) -> Outcome:
         """The name says all, so one that exists is the one that was wanted."""

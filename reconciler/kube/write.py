@@ -1,6 +1,7 @@
 """What request is an action? Pure: the wire form of each write, and of nothing else."""
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 
 from reconciler.model import names
 from reconciler.model.node import Condition, NodeKey, Taint
-from reconciler.model.plan import Advertise, Announce, ClearTaint
+from reconciler.model.plan import Advertise, Announce, ClearTaint, RestartPlugin, SetTaint
 from reconciler.model.quantity import MIB, mib_text
 from reconciler.runtime.transport import Request
 
@@ -63,10 +64,25 @@ def quantity_text(amount: int) -> str:
 
 
 def clear_taint(action: ClearTaint) -> Request:
+    return _taints(action.node, action.keep, action.resource_version)
+
+
+def set_taint(action: SetTaint) -> Request:
+    return _taints(action.node, (*action.keep, action.taint), action.resource_version)
+
+
+def _taints(node: NodeKey, taints: Sequence[Taint], resource_version: str) -> Request:
     """PATCH nodes by merge: the list is replaced whole, so the version in the body refuses a stale one."""
-    metadata = {"uid": action.node.uid, "resourceVersion": action.resource_version}
-    body = {"metadata": metadata, "spec": {"taints": [_taint(taint) for taint in action.keep] or None}}
-    return request("PATCH", node_path(action.node), body, MERGE)
+    metadata = {"uid": node.uid, "resourceVersion": resource_version}
+    body = {"metadata": metadata, "spec": {"taints": [_taint(taint) for taint in taints] or None}}
+    return request("PATCH", node_path(node), body, MERGE)
+
+
+def restart_plugin(action: RestartPlugin) -> Request:
+    """DELETE the pod with its own grace period; the UID refuses a namesake (409 Conflict)."""
+    pod = action.pod
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+    return request("DELETE", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}", body)
 
 
 def announce(action: Announce, now: datetime) -> Request:

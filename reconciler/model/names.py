@@ -10,10 +10,16 @@ GPU_SHARED_RESOURCE = "nvidia.com/gpu.shared"
 """The device plugin's name for slices when `renameByDefault` is on (Bottlerocket's default)."""
 
 CONDITION = "GPUMemoryReady"
+SHARING_CONDITION = "GPUSharingReady"
 STARTUP_TAINT = f"{DOMAIN}/not-ready"
+FENCE_TAINT = f"{DOMAIN}/fence"
+"""On a node that we keep new pods away from for a while (model/fence.py)."""
 
 RECORD = f"{DOMAIN}/capacity"
 """Node annotation: every figure and its source, and what we own on the node (model/record.py)."""
+
+SHARING_RECORD = f"{DOMAIN}/sharing"
+"""Node annotation: which profile is ours, since when, and who wrote over it (model/sharing_record.py)."""
 
 LABEL_MODEL = f"{DOMAIN}/gpu-model"
 LABEL_MEMORY_MIB = f"{DOMAIN}/gpu-memory-mib"
@@ -42,7 +48,24 @@ KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
 KARPENTER_PROVISIONER = "karpenter.sh/provisioner-name"
 """On nodes of Karpenter before v1beta1, which are never labelled as registered."""
 KARPENTER_GPU_MANUFACTURER = "karpenter.k8s.aws/instance-gpu-manufacturer"
+KARPENTER_INITIALIZED = "karpenter.sh/initialized"
 EKS_CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
+
+PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
+"""The label whose value names a key of the device plugin's ConfigMap; its config-manager follows it."""
+
+EKS_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+"""`auto` on nodes of EKS Auto Mode, where the device plugin is part of the host."""
+
+GFD_COUNT = "nvidia.com/gpu.count"
+"""Physical GPUs."""
+GFD_PRODUCT = "nvidia.com/gpu.product"
+GFD_REPLICAS = "nvidia.com/gpu.replicas"
+"""Per GPU: all slots are count times replicas, whatever NVIDIA's documentation says."""
+OPERATOR_WORKLOAD = "nvidia.com/gpu.workload.config"
+"""The GPU Operator's choice between containers and virtual machines."""
+OPERATOR_DEPLOY = "nvidia.com/gpu.deploy."
+"""How the labels begin by which the GPU Operator starts and pauses its parts on a node."""
 
 GFD_MEMORY = "nvidia.com/gpu.memory"
 """GPU Feature Discovery's NVML total per GPU in MiB: a second opinion, never written by us."""

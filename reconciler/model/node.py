@@ -8,6 +8,7 @@ from typing import NewType
 
 from reconciler.model import names
 from reconciler.model.record import CapacityRecord, UnreadableRecord
+from reconciler.model.sharing_record import SharingRecord
 
 NodeName = NewType("NodeName", str)
 InstanceType = NewType("InstanceType", str)
@@ -70,6 +71,10 @@ class NodeView:
     """Our own condition as it stands."""
     record: CapacityRecord | UnreadableRecord | None = None
     """Our own annotation as it stands."""
+    sharing_condition: Condition | None = None
+    sharing_record: SharingRecord | UnreadableRecord | None = None
+    profile_writer: str = ""
+    """The field manager that last wrote the label names.PLUGIN_CONFIG; empty without label, or where nobody says."""
     provider_id: str = ""
     os_image: str = ""
     unschedulable: bool = False
@@ -93,6 +98,11 @@ class NodeView:
                 return CapacityType.RESERVED
             case _:
                 return CapacityType.UNKNOWN
+
+    @property
+    def disrupted(self) -> bool:
+        """Karpenter is emptying it."""
+        return any(taint.key == names.KARPENTER_DISRUPTED_TAINT for taint in self.taints)
 
     @property
     def has_startup_taint(self) -> bool:

@@ -6,12 +6,15 @@ from datetime import timedelta
 
 from reconciler.model.gpu import LearnedFigure
 from reconciler.model.node import Condition, InstanceType, NodeKey, Taint
-from reconciler.model.reasons import Reason
+from reconciler.model.reasons import Reason, SharingReason
+from reconciler.model.workload import PodRef
 
 
 @dataclass(frozen=True, slots=True)
 class Advertise:
     """One PATCH of nodes/status: resources, labels, annotation and condition together, so nothing is half done.
+
+    Both decisions speak through it, that on memory and that on sharing, each with its own names.
 
     None as a value removes the key. Resources go to capacity and allocatable alike, in base units.
     """
@@ -31,6 +34,24 @@ class ClearTaint:
     key: str
     keep: tuple[Taint, ...]
     resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTaint:
+    """One PATCH of nodes: the taint list with `taint` in the place of one of the same key, or after `keep`."""
+
+    node: NodeKey
+    taint: Taint
+    keep: tuple[Taint, ...]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPlugin:
+    """One DELETE of the device plugin's pod: its DaemonSet makes another. The UID guards against a namesake."""
+
+    node: NodeKey
+    pod: PodRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +79,12 @@ class Announce:
     """One Kubernetes Event on the node; the same reason and text within an hour is the same Event."""
 
     node: NodeKey
-    reason: Reason
+    reason: Reason | SharingReason
     message: str
     warning: bool = False
 
 
-Action = Advertise | ClearTaint | RunProbe | Learn | Announce
+Action = Advertise | ClearTaint | SetTaint | RestartPlugin | RunProbe | Learn | Announce
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from datetime import timedelta
 from enum import StrEnum
 
 from reconciler.model import names
-from reconciler.model.node import InstanceType
+from reconciler.model.node import CapacityType, InstanceType
+from reconciler.model.sharing import Wanted
 
 
 class MultiGpu(StrEnum):
@@ -62,3 +63,54 @@ class CapacityPolicy:
     contest_limit: int = 5
     contest_window: timedelta = timedelta(minutes=10)
     """After this many overwritten values within this time, stop writing and say so."""
+
+
+class Later(StrEnum):
+    """When may a node's profile change after its join? Never by surprise: always with no pod on its GPUs."""
+
+    IDLE = "idle"
+    """While no pod holds a GPU, behind a short fence."""
+    FENCE = "fence"
+    """A fence keeps new pods away until those that hold GPUs have ended by themselves, up to its deadline."""
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class SlicingRule:
+    """Which nodes get which sharing. Every selector that is given must hold; one without any takes every GPU node."""
+
+    wanted: Wanted
+    name: str = ""
+    """For sentences; its place in the list where people gave none."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    instance_types: frozenset[InstanceType] = frozenset()
+    families: frozenset[str] = frozenset()
+    """`g5` of `g5.xlarge`."""
+    gpu_models: frozenset[str] = frozenset()
+    """As in our label gpu-model, without regard to case: `A10G`."""
+    capacity_types: frozenset[CapacityType] = frozenset()
+    node_pools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SlicingPolicy:
+    rules: tuple[SlicingRule, ...] = ()
+    """The first that fits counts. Without any rule nothing about sharing is read or written."""
+    gpu_resource: str = names.GPU_RESOURCE
+    config_map: str = "nvidia-device-plugin/gpu-profiles"
+    """The plugin's ConfigMap as namespace/name, for sentences."""
+    later: Later = Later.IDLE
+    fence_for: timedelta = timedelta(minutes=30)
+    mounted_after: timedelta = timedelta(minutes=2)
+    """So long a kubelet may take until a mounted ConfigMap shows a change (its sync period and its cache's life)."""
+    follow_within: timedelta = timedelta(minutes=3)
+    """So long the plugin may take to follow before the node says that it did not."""
+    contest_limit: int = 2
+    contest_window: timedelta = timedelta(minutes=10)
+    """After this many reverts within this time, stop writing the label and say who does."""
+    restart_plugin: bool = False
+    """Whether to delete a plugin pod that is ready and offers nothing."""
+    most_restarts: int = 1
+    """Of one node's plugin pod, for one switch."""
+    remove_stale: bool = False
+    """Whether to remove the 0 that stays under the former name when a profile renames the resource."""
