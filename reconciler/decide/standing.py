@@ -12,6 +12,9 @@ from reconciler.model.probe_state import NotProbed
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord
 
+_VM_WORKLOADS = frozenset({"vm-passthrough", "vm-vgpu"})
+"""For these the GPU Operator deploys no device plugin for containers; every other value means containers."""
+
 
 def of(facts: CapacityFacts, policy: CapacityPolicy, record: CapacityRecord | None) -> Verdict | Promise:
     """A verdict where figures do not matter; else what the node is said to have."""
@@ -45,6 +48,15 @@ def of(facts: CapacityFacts, policy: CapacityPolicy, record: CapacityRecord | No
 
 
 def _with_gpus(node: NodeView, policy: CapacityPolicy, promised: Promise) -> Verdict | Promise:
+    lent = vm_workload(node)
+    if lent:
+        return Verdict(
+            Reason.VM_WORKLOAD,
+            f"{lent}, so no pod can use them and no GPU memory is advertised",
+            model=promised.model,
+            count=promised.count or 0,
+            ec2_mib=promised.ec2_mib,
+        )
     sliced = _mig(node)
     if sliced:
         # Before the number of GPUs: a person who would switch the sum on would still get nothing.
@@ -87,6 +99,14 @@ def looks_like_nvidia(node: NodeView, policy: CapacityPolicy) -> bool:
         or node.labels.get(names.KARPENTER_GPU_MANUFACTURER) == "nvidia"
         or node.has_startup_taint
     )
+
+
+def vm_workload(node: NodeView) -> str:
+    """How the node shows that the GPU Operator gives its GPUs to virtual machines, as a clause, or empty."""
+    chosen = node.labels.get(names.OPERATOR_WORKLOAD, "")
+    if chosen not in _VM_WORKLOADS:
+        return ""
+    return f"{names.OPERATOR_WORKLOAD}={chosen} gives the node's GPUs to virtual machines"
 
 
 def _unregistered(node: NodeView) -> bool:

@@ -116,6 +116,41 @@ ROWS = [
         None,
         [],
     ),
+    *(
+        Row(
+            f"GPUs that are lent to virtual machines are not for pods: {workload}",
+            facts_of(node(labels={names.OPERATOR_WORKLOAD: workload}), spec=T4.spec(), probe=T4.probed()),
+            Reason.VM_WORKLOAD,
+            None,
+            SAY,
+            f"gpu.workload.config={workload} gives the node's GPUs to virtual machines",
+        )
+        for workload in ("vm-passthrough", "vm-vgpu")
+    ),
+    Row(
+        "GPUs of an unknown type can be lent as well",
+        facts_of(node("g9.xlarge", labels={names.OPERATOR_WORKLOAD: "vm-vgpu"}), spec=UNKNOWN),
+        Reason.VM_WORKLOAD,
+        None,
+        SAY,
+    ),
+    Row(
+        "GPUs that the operator keeps for containers are ours",
+        facts_of(node(labels={names.OPERATOR_WORKLOAD: "container"}), spec=T4.spec()),
+        Reason.PROVISIONAL,
+        14592,
+        JOIN,
+    ),
+    Row(
+        "a node without GPU has none to lend, whatever its label says",
+        facts_of(
+            node("m5.large", capacity=PLAIN, labels={names.OPERATOR_WORKLOAD: "vm-vgpu"}),
+            spec=NoGpu(InstanceType("m5.large")),
+        ),
+        Reason.NO_GPU,
+        None,
+        [],
+    ),
     # Unknown types
     Row(
         "an unknown type without a sign of a GPU is left alone",
