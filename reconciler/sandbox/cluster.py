@@ -12,7 +12,9 @@ from reconciler.runtime.clock import LoopClock
 from reconciler.sandbox.api import Api
 from reconciler.sandbox.budgets import BudgetController
 from reconciler.sandbox.client import Client, Rejected
+from reconciler.sandbox.daemonsets import DaemonSetController
 from reconciler.sandbox.deployments import DeploymentController
+from reconciler.sandbox.device_manager import DeviceManager
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.faults import Faults
 from reconciler.sandbox.host import Host
@@ -20,6 +22,7 @@ from reconciler.sandbox.housekeeping import GarbageCollector, NodeLifecycle
 from reconciler.sandbox.jobs import JobController
 from reconciler.sandbox.kinds import (
     CONFIGMAPS,
+    DAEMONSETS,
     DEFINITIONS,
     NAMESPACES,
     NODECLAIMS,
@@ -33,6 +36,9 @@ from reconciler.sandbox.kubelet import Kubelet
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.memory import MemoryTransport
 from reconciler.sandbox.mirror import Mirrors
+from reconciler.sandbox.plugin_chart import PluginChart
+from reconciler.sandbox.plugin_host import PluginHost
+from reconciler.sandbox.plugin_script import PluginScript
 from reconciler.sandbox.programs import Pretend, Runtime
 from reconciler.sandbox.record import Record
 from reconciler.sandbox.scheduler import Scheduler
@@ -50,6 +56,7 @@ class _Up:
     host: Host
     kubelet: Kubelet
     scope: anyio.CancelScope
+    plugin: PluginHost | None
 
 
 class Sandbox:
@@ -79,6 +86,7 @@ class Sandbox:
         self._runtime = runtime if runtime is not None else Pretend()
         self._group = anyio.create_task_group()
         self._up: dict[str, _Up] = {}
+        self._plugins: dict[str, anyio.CancelScope] = {}
 
     @property
     def nodes(self) -> list[str]:
@@ -108,6 +116,7 @@ class Sandbox:
             GarbageCollector(client, mirrors, now),
             JobController(client, mirrors, now),
             DeploymentController(client, mirrors),
+            DaemonSetController(client, mirrors),
             BudgetController(client, mirrors, now),
             Scheduler(self.client("system:kube-scheduler"), mirrors, now),
         )
@@ -127,19 +136,37 @@ class Sandbox:
     async def add_node(self, name: str, machine: Machine | None = None, *, runtime: Runtime | None = None) -> None:
         """Start a machine with a kubelet; returns when its Node is registered (it is Ready a little later)."""
         machine = machine if machine is not None else Machine()
-        host = Host(name, runtime if runtime is not None else self._runtime, self.clock.now, self._group)
-        await self._start(name, machine, host)
+        runtime = runtime if runtime is not None else self._runtime
+        plugin = None if machine.plugin is None else self._plug(name, machine.gpus, machine.plugin, runtime)
+        host = Host(name, plugin or runtime, self.clock.now, self._group)
+        await self._start(name, machine, host, plugin)
+
+    def _plug(self, node: str, gpus: int, script: PluginScript, runtime: Runtime) -> PluginHost:
+        """Make the machine ready for a device plugin's pod."""
+        pods = self.client("system:serviceaccount:nvidia-device-plugin:nvidia-device-plugin-service-account")
+        plugin = PluginHost(node, gpus, script, runtime, self.client(f"system:node:{node}"), pods)
+        self._plugins[node] = anyio.CancelScope()
+        self._group.start_soon(_within, self._plugins[node], plugin.keep_volumes)
+        return plugin
+
+    def plugin(self, name: str) -> PluginHost:
+        """What the device plugin of a node runs on; its `script` may be changed at any time."""
+        plugin = self._up[name].plugin
+        assert plugin is not None, f"{name} was added without a plugin script"
+        return plugin
 
     async def restart_kubelet(self, name: str, *, zero: bool | None = None, **changes: Any) -> None:
         """Stop the kubelet and start it on the same machine, where containers go on. `changes` are the Machine's."""
         up = self.stop_kubelet(name)
         zeroes = up.machine.zeroes_at_registration if zero is None else zero
-        await self._start(name, replace(up.machine, zeroes_at_registration=zeroes, **changes), up.host)
+        await self._start(name, replace(up.machine, zeroes_at_registration=zeroes, **changes), up.host, up.plugin)
 
     def stop_kubelet(self, name: str) -> _Up:
         """Stop the kubelet alone: the Node stays as it is, and its containers run on."""
         up = self._up.pop(name)
         up.scope.cancel()
+        if up.plugin is not None:
+            up.plugin.kubelet_stopped()
         return up
 
     async def delete_node(self, name: str) -> None:
@@ -148,6 +175,8 @@ class Sandbox:
             up = self.stop_kubelet(name)
             for uid in up.host.uids():
                 up.host.forget(uid)
+        if (plugin := self._plugins.pop(name, None)) is not None:
+            plugin.cancel()
         await self.admin.delete(NODES, "", name)
 
     async def replace_node(self, name: str, machine: Machine | None = None) -> None:
@@ -160,6 +189,14 @@ class Sandbox:
         """Karpenter's kinds appear; deleting their CustomResourceDefinitions lets them go."""
         for kind in kinds:
             await self.admin.create(DEFINITIONS, "", definition(kind))
+
+    async def install_device_plugin(self, chart: PluginChart | None = None) -> None:
+        """NVIDIA's chart, or the GPU Operator's share of it: serves nodes whose machine has a plugin script."""
+        chart = chart if chart is not None else PluginChart()
+        await self.admin.create(NAMESPACES, "", {"metadata": {"name": chart.namespace}})
+        if chart.configs is not None and not chart.external:
+            await self.put_configmap(chart.namespace, chart.config_map, chart.configs)
+        await self.admin.create(DAEMONSETS, chart.namespace, chart.daemon_set())
 
     async def put_configmap(self, namespace: str, name: str, data: Mapping[str, str]) -> Json:
         body = {"metadata": {"name": name}, "data": dict(data)}
@@ -180,10 +217,14 @@ class Sandbox:
             return no.status
         return 201
 
-    async def _start(self, name: str, machine: Machine, host: Host) -> None:
-        kubelet = Kubelet(self.client(f"system:node:{name}"), name, machine, host, self.clock.now)
+    async def _start(self, name: str, machine: Machine, host: Host, plugin: PluginHost | None) -> None:
+        devices = None
+        if plugin is not None:
+            devices = DeviceManager(plugin.checkpoint, anyio.current_time)
+            plugin.kubelet_started(devices)
+        kubelet = Kubelet(self.client(f"system:node:{name}"), name, machine, host, self.clock.now, devices)
         scope = anyio.CancelScope()
-        self._up[name] = _Up(machine, host, kubelet, scope)
+        self._up[name] = _Up(machine, host, kubelet, scope, plugin)
         self._group.start_soon(_within, scope, kubelet.run)
         await kubelet.registered.wait()
 

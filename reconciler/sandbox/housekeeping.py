@@ -7,7 +7,7 @@ from reconciler.sandbox.attending import attend
 from reconciler.sandbox.client import Client, Rejected
 from reconciler.sandbox.defaults import NOT_READY, UNSCHEDULABLE
 from reconciler.sandbox.encoding import Json
-from reconciler.sandbox.kinds import DEPLOYMENTS, JOBS, NODES, PODS, REPLICASETS, Kind
+from reconciler.sandbox.kinds import DAEMONSETS, DEPLOYMENTS, JOBS, NODES, PODS, REPLICASETS, Kind
 from reconciler.sandbox.mirror import Bell, Mirror, Mirrors
 from reconciler.sandbox.owning import controller_of
 
@@ -61,7 +61,8 @@ class GarbageCollector:
         self._pods = mirrors.of(PODS, self._bell)
         self._sets = mirrors.of(REPLICASETS, self._bell)
         jobs, deployments = mirrors.of(JOBS, self._bell), mirrors.of(DEPLOYMENTS, self._bell)
-        self._owners = {"Job": jobs, "ReplicaSet": self._sets, "Deployment": deployments}
+        daemons = mirrors.of(DAEMONSETS, self._bell)
+        self._owners = {"Job": jobs, "ReplicaSet": self._sets, "Deployment": deployments, "DaemonSet": daemons}
         self._orphaned: dict[str, datetime] = {}
 
     async def run(self) -> None:

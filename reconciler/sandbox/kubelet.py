@@ -10,6 +10,7 @@ import anyio
 
 from reconciler.runtime.transport import TransportError
 from reconciler.sandbox.client import Client, Rejected
+from reconciler.sandbox.device_manager import DeviceManager
 from reconciler.sandbox.encoding import Json, micro_stamp
 from reconciler.sandbox.host import Host
 from reconciler.sandbox.kinds import LEASES, NODES, PODS
@@ -26,7 +27,15 @@ _LEASE_NAMESPACE = "kube-node-lease"
 class Kubelet:
     """One life of a kubelet, from start to stop. The host, with its containers, outlives it."""
 
-    def __init__(self, client: Client, name: str, machine: Machine, host: Host, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        machine: Machine,
+        host: Host,
+        now: Callable[[], datetime],
+        plugins: DeviceManager | None = None,
+    ) -> None:
         self.registered = anyio.Event()
         self._client = client
         self._name = name
@@ -37,7 +46,8 @@ class Kubelet:
         self._bell = Bell()
         self._node = Mirror(client, NODES, self._bell, fields=f"metadata.name={name}")
         bound = Mirror(client, PODS, self._bell, fields=f"spec.nodeName={name}")
-        self._pods = KubeletPods(client, name, machine, host, bound, now)
+        self._plugins = plugins
+        self._pods = KubeletPods(client, name, machine, host, bound, now, plugins)
         host.on_change = self._bell.ring
 
     async def run(self) -> None:
@@ -52,16 +62,17 @@ class Kubelet:
             group.start_soon(self._renew_lease)
             group.start_soon(self._sync_status)
             # The pods that a restarted kubelet finds are admitted anew, against the node as it was before registering.
-            await self._pods.look(before or self._here(), self.devices(), group)
+            await self._pods.look(before or self._here(), self.devices(), group, anew=True)
             while True:
                 await self._bell.wait()
                 await self._pods.look(self._here(), self.devices(), group)
 
     def devices(self) -> Devices:
-        """What the device plugins advertise now."""
+        """What is advertised now by plugins that run without a pod."""
+        fixed = self._machine.fixed_devices
         if anyio.current_time() - self._began >= self._machine.device_delay:
-            return {name: (count, count) for name, count in self._machine.devices.items()}
-        return {name: (count, 0) for name, count in self._machine.devices.items() if name in self._known_devices}
+            return {name: (count, count) for name, count in fixed.items()}
+        return {name: (count, 0) for name, count in fixed.items() if name in self._known_devices}
 
     def _here(self) -> Json | None:
         return self._node.get("", self._name)
@@ -84,7 +95,7 @@ class Kubelet:
             change = zeroed(node)
         else:
             # The device manager's checkpoint tells of devices whose plugin has not come back yet.
-            self._known_devices = set(self._machine.devices) & set(node.get("status", {}).get("capacity") or {})
+            self._known_devices = set(self._machine.fixed_devices) & set(node.get("status", {}).get("capacity") or {})
             change = {}
         if change:
             await self._client.strategic(NODES, "", self._name, {"status": change}, subresource="status")
@@ -103,7 +114,8 @@ class Kubelet:
         if node is None:
             return  # deleted under the kubelet: it says so in its log and makes no new one
         ready = anyio.current_time() - self._began >= self._machine.ready_delay
-        change = synced(node, self._machine, self.devices(), ready=ready, now=self._now())
+        devices = self.devices() | ({} if self._plugins is None else self._plugins.capacity())
+        change = synced(node, self._machine, devices, ready=ready, now=self._now())
         if not change:
             return
         try:

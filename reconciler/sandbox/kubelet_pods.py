@@ -7,8 +7,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reconciler.runtime.transport import TransportError
-from reconciler.sandbox.admission import refusal
+from reconciler.sandbox.admission import refusal, unexpected
 from reconciler.sandbox.client import Client, Rejected
+from reconciler.sandbox.device_manager import DeviceManager
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.host import Host
 from reconciler.sandbox.kinds import PODS
@@ -27,7 +28,14 @@ class KubeletPods:
     """The pod half of a kubelet. `bound` mirrors the pods of its node."""
 
     def __init__(
-        self, client: Client, node: str, machine: Machine, host: Host, bound: Mirror, now: Callable[[], datetime]
+        self,
+        client: Client,
+        node: str,
+        machine: Machine,
+        host: Host,
+        bound: Mirror,
+        now: Callable[[], datetime],
+        plugins: DeviceManager | None = None,
     ) -> None:
         self.bound = bound
         self._client = client
@@ -35,37 +43,46 @@ class KubeletPods:
         self._machine = machine
         self._host = host
         self._now = now
+        self._plugins = plugins
         self._admitted: set[str] = set()
         self._stopping: set[str] = set()
 
-    async def look(self, node: Json | None, devices: Devices, tasks: TaskGroup) -> None:
-        """Go over all pods, oldest first: so the youngest are those that do not fit any more."""
+    async def look(self, node: Json | None, devices: Devices, tasks: TaskGroup, *, anew: bool = False) -> None:
+        """Go over all pods, oldest first: so the youngest are those that do not fit any more.
+
+        `anew`: the first look of a kubelet that started. Containers that run then keep their devices.
+        """
         pods = sorted(self.bound, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]))
         present = {pod["metadata"]["uid"] for pod in pods}
         for uid in self._host.uids():
             if uid not in present:
                 self._host.forget(uid)
         self._admitted &= present
+        if self._plugins is not None:
+            self._plugins.retain([pod["metadata"]["uid"] for pod in pods if not _over(pod)])
         for pod in pods:
-            if pod["status"].get("phase") in _TERMINAL:
+            if _over(pod):
                 continue
             if "deletionTimestamp" in pod["metadata"]:
                 self._begin_to_stop(pod, tasks)
-            elif pod["metadata"]["uid"] in self._admitted or await self._admit(pod, pods, node, devices):
+            elif pod["metadata"]["uid"] in self._admitted or await self._admit(pod, pods, node, devices, anew):
                 self._host.start(pod, dict(self._machine.env))
                 await self._report(pod)
 
-    async def _admit(self, pod: Json, pods: list[Json], node: Json | None, devices: Devices) -> bool:
-        others = [
-            other
-            for other in pods
-            if other["metadata"]["uid"] in self._admitted and other["status"].get("phase") not in _TERMINAL
-        ]
-        no = refusal(pod, others, node or {}, devices)
+    async def _admit(self, pod: Json, pods: list[Json], node: Json | None, devices: Devices, anew: bool) -> bool:
+        uid = pod["metadata"]["uid"]
+        others = [other for other in pods if other["metadata"]["uid"] in self._admitted and not _over(other)]
+        no, held = None, {}
+        if self._plugins is not None:
+            runs = anew and self._host.get(uid) is not None
+            if not runs and (why := self._plugins.allocate(pod)) is not None:
+                no = unexpected(why)
+            held = self._plugins.held(uid)
+        no = no or refusal(pod, others, node or {}, devices, held)
         if no is None:
-            self._admitted.add(pod["metadata"]["uid"])
+            self._admitted.add(uid)
             return True
-        self._host.stop(pod["metadata"]["uid"])
+        self._host.stop(uid)
         await self._write(pod, rejected(*no, self._now()))
         return False
 
@@ -112,6 +129,10 @@ class KubeletPods:
         except (Rejected, TransportError):
             return  # gone, re-created, or the server is away: the next look tells
         self.bound.note(written)
+
+
+def _over(pod: Json) -> bool:
+    return pod["status"].get("phase") in _TERMINAL
 
 
 def _is_news(old: Json, new: Json) -> bool:

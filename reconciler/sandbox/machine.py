@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.sandbox.encoding import Json
+from reconciler.sandbox.plugin_script import GPU, PRESENT_LABEL, PluginScript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,23 @@ class Machine:
     sync_every: float = 10.0
     lease_every: float = 10.0
     env: Mapping[str, str] = field(default_factory=dict)
+    plugin: PluginScript | None = None
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs are built in."""
+        return self.devices.get(GPU, 0)
+
+    @property
+    def fixed_devices(self) -> dict[str, int]:
+        """What is advertised without any plugin's pod."""
+        return {name: count for name, count in self.devices.items() if self.plugin is None or name != GPU}
+
+    @property
+    def first_labels(self) -> dict[str, str]:
+        """The labels that the kubelet registers the node with."""
+        found = self.plugin is not None and self.plugin.labelled
+        return {**({PRESENT_LABEL: "true"} if found else {}), **self.labels}
 
     @property
     def capacity(self) -> dict[str, str]:

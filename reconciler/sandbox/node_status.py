@@ -26,7 +26,11 @@ def first_node(name: str, machine: Machine, now: datetime) -> Json:
     return {
         "kind": "Node",
         "apiVersion": "v1",
-        "metadata": {"name": name, "labels": {**fixed, **machine.labels}, "annotations": dict(machine.annotations)},
+        "metadata": {
+            "name": name,
+            "labels": {**fixed, **machine.first_labels},
+            "annotations": dict(machine.annotations),
+        },
         "spec": {"providerID": machine.provider_id, "taints": machine.taint_objects()},
         "status": {
             "capacity": machine.capacity,

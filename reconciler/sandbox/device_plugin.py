@@ -1,0 +1,62 @@
+"""What does the plugin's own program do? It registers what its config says, and again after every SIGHUP.
+
+NVIDIA's cmd/nvidia-device-plugin. A config it cannot read ends it with status 1; without GPUs it waits for ever.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import anyio
+
+from reconciler.sandbox.mirror import Bell
+from reconciler.sandbox.plugin_config import BadConfig, parse
+from reconciler.sandbox.plugin_script import PluginScript
+from reconciler.sandbox.programs import Exit
+
+
+class Registrar(Protocol):
+    """The kubelet, as a plugin reaches it. Both calls replace what was there."""
+
+    def serve(self, devices: Mapping[str, Sequence[str]]) -> None:
+        """Resource -> ids of devices."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+async def device_plugin(
+    gpus: int,
+    read: Callable[[], str],
+    registrar: Registrar,
+    bell: Bell,
+    script: Callable[[], PluginScript],
+    *,
+    loses: bool = False,
+) -> Exit:
+    """Run until cancelled, or until there is an exit status. `bell` is SIGHUP, or a kubelet that started anew.
+
+    `loses`: a SIGHUP leaves it running and serving nothing.
+    """
+    first = True
+    try:
+        while True:
+            registrar.stop()
+            try:
+                serving = parse(read())
+            except BadConfig as wrong:
+                return Exit(1, str(wrong))
+            await anyio.sleep(script().start_seconds if first else script().switch_seconds)
+            if error := script().plugin_error:
+                return Exit(1, error)
+            given = script().serves
+            if not loses or first:
+                devices = {serving.resource: serving.devices(gpus)} if gpus else {}
+                registrar.serve(devices if given is None else {name: _named(count) for name, count in given.items()})
+            first = False
+            await bell.wait()
+    finally:
+        registrar.stop()
+
+
+def _named(count: int) -> list[str]:
+    return [f"GPU-{number}" for number in range(count)]
