@@ -3,58 +3,64 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.controlplane import programs
+from tests.controlplane.availability import Availability, promised
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.instance_types import G4DN, InstanceType
+from tests.controlplane.karpenter import Karpenter
+from tests.controlplane.karpenter_aws import Aws
 from tests.controlplane.kubelet import HollowKubelet, Machine
+from tests.controlplane.kwok import Kwok
 from tests.controlplane.product import Installation
 from tests.controlplane.replica import Replica
 from tests.controlplane.waiting import eventually
 
 _HERE = Path(__file__).parent
-_PROGRAMS = pytest.StashKey[programs.Programs]()
-_NOT_RUN = pytest.StashKey[tuple[int, str]]()
+_STASH = pytest.StashKey[Availability]()
 _number = itertools.count(1)
+
+
+def _ours(item: pytest.Item) -> bool:
+    return _HERE in item.path.parents
+
+
+def _meets_karpenter(item: pytest.Item) -> bool:
+    return _ours(item) and isinstance(item, pytest.Function) and "karpenter_programs" in item.fixturenames
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without programs these tests are taken out of the run: a test that did not run must not look like a result."""
-    ours = [item for item in items if _HERE in item.path.parents]
-    for item in ours:
-        item.add_marker("controlplane")
-    match programs.find() if ours else None:
-        case programs.Unavailable(because):
-            config.stash[_NOT_RUN] = (len(ours), because)
-            if not _under_xdist(config):
-                items[:] = [item for item in items if _HERE not in item.path.parents]
-        case programs.Programs() as found:
-            config.stash[_PROGRAMS] = found
-        case programs.Buildable() | None:
-            pass
+    for item in items:
+        if _ours(item):
+            item.add_marker("controlplane")
+    available = Availability({programs.CONTROL_PLANE: _ours, programs.KARPENTER: _meets_karpenter})
+    available.look(items)
+    config.stash[_STASH] = available
+    if not _under_xdist(config):
+        items[:] = [item for item in items if available.not_run(item) is None]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build before the first test starts, where no test's time limit can end the build."""
-    stash = session.config.stash
-    wanted = any(_HERE in item.path.parents for item in session.items) and not session.config.option.collectonly
-    if wanted and _PROGRAMS not in stash and _NOT_RUN not in stash:
-        capture = session.config.pluginmanager.getplugin("capturemanager")
-        with capture.global_and_fixture_disabled() if capture else ExitStack():
-            stash[_PROGRAMS] = programs.build()
+    if session.config.option.collectonly or _STASH not in session.config.stash:
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else ExitStack():
+        session.config.stash[_STASH].build(session.items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Under xdist the process that prints the summary does not know this conftest, so each test has to speak up."""
-    if _HERE in item.path.parents and _NOT_RUN in item.config.stash:
-        _, because = item.config.stash[_NOT_RUN]
-        if _promised():
+    if because := item.config.stash[_STASH].not_run(item):
+        if promised():
             pytest.fail(f"NOT RUN: {because}", pytrace=False)
         pytest.skip(f"NOT RUN: {because}")
 
@@ -62,9 +68,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where it is promised that everything runs (CI=true), tests that were not run are a failure, and only there."""
-    if _NOT_RUN not in session.config.stash:
+    if _STASH not in session.config.stash or not session.config.stash[_STASH].missing:
         return
-    if _promised():
+    if promised():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         session.exitstatus = pytest.ExitCode.OK
@@ -72,24 +78,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say loudly what was not run, and how to run it."""
-    if _NOT_RUN in config.stash:
-        count, because = config.stash[_NOT_RUN]
-        terminalreporter.section("real control plane: NOT RUN", sep="=", red=True, bold=True)
-        terminalreporter.line(f"{count} tests on a real control plane were NOT RUN: {because}", red=True, bold=True)
+    if _STASH in config.stash:
+        for title, sentence in config.stash[_STASH].told():
+            terminalreporter.section(title, sep="=", red=True, bold=True)
+            terminalreporter.line(sentence, red=True, bold=True)
 
 
 @pytest.fixture(scope="session")
 def control_plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """The cluster that the tests of one run share."""
     folder = tmp_path_factory.mktemp("control-plane")
-    with ControlPlane(request.config.stash[_PROGRAMS], folder) as plane:
+    with ControlPlane(request.config.stash[_STASH].found[programs.CONTROL_PLANE], folder) as plane:
         yield plane
 
 
 @pytest.fixture
 def own_control_plane(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ControlPlane]:
     """A cluster for this test alone, to stop, compact or fill at will."""
-    with ControlPlane(request.config.stash[_PROGRAMS], tmp_path / "control-plane") as plane:
+    with ControlPlane(request.config.stash[_STASH].found[programs.CONTROL_PLANE], tmp_path / "control-plane") as plane:
         yield plane
 
 
@@ -139,12 +145,42 @@ def replica(installation: Installation) -> Iterator[Callable[..., Replica]]:
         yield make
 
 
+@pytest.fixture(scope="session")
+def karpenter_programs(request: pytest.FixtureRequest) -> programs.Programs:
+    """Where the two Karpenters are; tests that need this are those that do not run without them."""
+    return request.config.stash[_STASH].found[programs.KARPENTER]
+
+
+@pytest.fixture
+def karpenter(
+    control_plane: ControlPlane, karpenter_programs: programs.Programs, tmp_path: Path
+) -> Iterator[Callable[..., Karpenter[Kwok]]]:
+    """Start Karpenter on the shared cluster, `karpenter([G4DN], overlays=False)`; all of it is gone with the test."""
+    with ExitStack() as started:
+
+        def start(types: Sequence[InstanceType] = (G4DN,), **how: Any) -> Karpenter[Kwok]:
+            cloud = Kwok(types, tmp_path)
+            return started.enter_context(Karpenter(control_plane, karpenter_programs, cloud, **how))
+
+        yield start
+
+
+@pytest.fixture
+def karpenter_aws(
+    control_plane: ControlPlane, karpenter_programs: programs.Programs, tmp_path: Path
+) -> Iterator[Callable[..., Karpenter[Aws]]]:
+    """Start Karpenter for AWS on a mocked AWS, `karpenter_aws(["g4dn"])`; `.cloud` is that AWS."""
+    with ExitStack() as started:
+
+        def start(families: Sequence[str] = ("g4dn",), **how: Any) -> Karpenter[Aws]:
+            cloud = started.enter_context(Aws(control_plane, tmp_path, families))
+            return started.enter_context(Karpenter(control_plane, karpenter_programs, cloud, **how))
+
+        yield start
+
+
 def _under_xdist(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
-
-
-def _promised() -> bool:
-    return os.environ.get("CI") == "true"
 
 
 def _dns_label(text: str) -> str:

@@ -84,6 +84,12 @@ class HollowKubelet:
 
         `machine`, if given, takes the place of the one it had: a reboot, or other device plugins.
         """
+        self.launch(machine)
+        eventually(self._is_up, f"the kubelet of {self.name} makes its node Ready", 40)
+        return self
+
+    def launch(self, machine: Machine | None = None) -> Self:
+        """Start the kubelet, and wait for nothing."""
         self._machine = machine or self._machine
         # It acts as the node's own user, so the Node authorizer and NodeRestriction judge it.
         kubeconfig = self._plane.kubeconfig_for(
@@ -105,8 +111,12 @@ class HollowKubelet:
                 "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",  # for Machine.runs
             },
         )
-        eventually(self._is_up, f"the kubelet of {self.name} makes its node Ready", 40)
         return self
+
+    def check(self) -> None:
+        """Raise `Died` if the kubelet has ended by itself."""
+        if self._process:
+            self._process.check()
 
     def stop(self) -> None:
         """Kill the kubelet; the Node object stays as it is."""

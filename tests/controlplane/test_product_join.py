@@ -30,7 +30,7 @@ def silent_ec2() -> Iterator[ec2_double.Double]:
         yield double
 
 
-def test_a_node_is_schedulable_after_one_call_that_waits_for_no_ec2_and_open_once_nvml_has_spoken(
+def test_a_node_is_schedulable_after_two_calls_that_wait_for_no_ec2_and_open_once_nvml_has_spoken(
     control_plane: ControlPlane,
     hollow_kubelet: Kubelets,
     replica: Replicas,
@@ -38,7 +38,7 @@ def test_a_node_is_schedulable_after_one_call_that_waits_for_no_ec2_and_open_onc
     silent_ec2: ec2_double.Double,
     tmp_path: Path,
 ) -> None:
-    """The whole join in API calls: allocatable with the first, the real probe's figure next, then the taint goes."""
+    """The whole join in API calls: allocatable with the second, the real probe's figure next, then the taint goes."""
     one = replica("one", {"aws.enabled": True, "aws.endpoint_url": silent_ec2.url}).lead()
     pods = f"/api/v1/namespaces/{namespace}/pods"
     control_plane.api.post(pods, pod_asking("waiting", {MEMORY: f"{PROBED}Mi"}))
@@ -59,13 +59,13 @@ def test_a_node_is_schedulable_after_one_call_that_waits_for_no_ec2_and_open_onc
     # 409: the node changed before the watch told of the Job, which was ordered again and is there.
     joined = [call for call in one.calls() if call.verb != "watch" and call.resource != "leases" and call.status != 409]
     assert [(call.verb, call.resource) for call in joined] == [
-        ("patch", "nodes/status"),  # schedulable from here on
         ("create", "events"),
+        ("patch", "nodes/status"),  # schedulable from here on
         ("create", "jobs"),
+        ("create", "events"),
         ("patch", "nodes/status"),  # by NVML
         ("get", "configmaps"),  # the first node of its type: what was learned is kept
         ("create", "configmaps"),
-        ("create", "events"),
         ("patch", "nodes"),  # the startup taint
     ]
     first, second = (call.body or {} for call in joined if call.resource == "nodes/status")
