@@ -100,8 +100,9 @@ def _of_sharing(node: NodeView, profile: Profile | None) -> Iterator[str]:
         return
     theirs = _number(node.labels.get(names.GFD_REPLICAS, ""))
     if theirs and theirs != profile.replicas:  # 0: sharing is out of the question, for a parent of MIG devices
+        slots = _plural(theirs, "slot")
         why = "; it may run without the plugin's ConfigMap" if theirs == 1 else ""
-        yield f"{_GFD} gives each GPU {_plural(theirs, 'slot')} ({names.GFD_REPLICAS}), the profile {profile.replicas}{why}"
+        yield f"{_GFD} gives each GPU {slots} ({names.GFD_REPLICAS}), the profile {profile.replicas}{why}"
     strategy = node.labels.get(_STRATEGY, "")
     wanted = "none" if profile.replicas == 1 else "mps" if profile.mps else "time-slicing"
     if strategy not in ("", wanted):
