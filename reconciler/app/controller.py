@@ -14,8 +14,9 @@ from anyio.abc import TaskStatus
 
 from reconciler.app.voice import Voice
 from reconciler.controllers.instance_types import InstanceTypes
-from reconciler.controllers.node_capacity import NodeCapacity
+from reconciler.controllers.node_gpus import NodeGpus
 from reconciler.controllers.ports import Actuator, TypeSource
+from reconciler.decide.node import NodePolicy
 from reconciler.kube import catalog_config_map, sources
 from reconciler.kube.apply import KubeActuator
 from reconciler.kube.cache import ClaimCache, NodeCache, PodCache
@@ -24,9 +25,10 @@ from reconciler.kube.fence import Fence
 from reconciler.kube.probe_cache import ProbeCache
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace, Watcher
+from reconciler.model import names
 from reconciler.model.gpu import BuiltinFigure, GpuSpec, SpecAnswer
 from reconciler.model.node import InstanceType, NodeName
-from reconciler.model.policy import CapacityPolicy
+from reconciler.model.plugin import PluginPod
 from reconciler.runtime.backoff import Backoff
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.transport import Transport
@@ -54,7 +56,7 @@ class Wishes:
     """What people decided, as plain values (see app/wishes.py for how settings become these)."""
 
     namespace: str
-    policy: CapacityPolicy
+    policy: NodePolicy
     probe: ProbeJobSettings
     pace: Pace
     workers: int = 4
@@ -62,6 +64,15 @@ class Wishes:
     ec2_retry: timedelta = timedelta(minutes=10)
     first_retry: float = 0.5
     longest_retry: float = 60.0
+
+
+class _NoPlugin:
+    """Without rules for sharing nothing about the device plugin is read."""
+
+    config = None
+
+    def on_node(self, node: NodeName) -> tuple[PluginPod, ...]:
+        return ()
 
 
 class Controller:
@@ -82,7 +93,7 @@ class Controller:
         self.node_queue: WorkQueue[NodeName] = WorkQueue()
         self.type_queue: WorkQueue[InstanceType] = WorkQueue()
         self.nodes = NodeCache(self.node_queue.add)
-        self.pods = PodCache({wishes.policy.resource}, self.node_queue.add)
+        self.pods = PodCache(_telling_resources(wishes.policy), self.node_queue.add)
         self.probes = ProbeCache(self.node_queue.add)
         self.claims = ClaimCache(self._ask)
         self.catalog = CatalogStore(
@@ -97,10 +108,11 @@ class Controller:
             valid=wishes.ec2_ttl,
             retry=wishes.ec2_retry,
         )
-        self.capacity = NodeCapacity(
+        self.gpus = NodeGpus(
             nodes=self.nodes,
             pods=self.pods,
             probes=self.probes,
+            plugins=_NoPlugin(),
             catalog=self.catalog,
             actuator=actuator
             or KubeActuator(
@@ -115,7 +127,7 @@ class Controller:
             source=world.types, memory=self.catalog, answered=self._type_changed, again_after=wishes.ec2_retry
         )
         backoff = Backoff(world.random, wishes.first_retry, wishes.longest_retry)
-        self.node_worker = Worker("node", self.node_queue, self.capacity.reconcile, backoff, voice)
+        self.node_worker = Worker("node", self.node_queue, self.gpus.reconcile, backoff, voice)
         self.type_worker = Worker("type", self.type_queue, self.types.reconcile, backoff, voice)
         self._watchers = self._watches(world.transport, backoff, voice)
         self._metrics = metrics
@@ -183,3 +195,9 @@ class Controller:
     def _type_changed(self, kind: InstanceType) -> None:
         for name in self.nodes.of_type(kind):
             self.node_queue.add(name)
+
+
+def _telling_resources(policy: NodePolicy) -> set[str]:
+    """What a pod must hold for its coming and going to matter to its node."""
+    sharing = {names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE, policy.slicing.gpu_resource}
+    return {policy.capacity.resource} | (sharing if policy.slicing.rules else set())

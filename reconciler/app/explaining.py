@@ -9,6 +9,7 @@ from reconciler.app.controller import Controller
 from reconciler.decide.explanation import Explanation, explain
 from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.limits import PODS, Load
+from reconciler.decide.node import NodeFacts, NodePolicy
 from reconciler.kube.cache import PodCache
 from reconciler.kube.news import Seen
 from reconciler.kube.offline import Dump
@@ -16,7 +17,6 @@ from reconciler.model import quantity
 from reconciler.model.gpu import SpecAnswer, SpecUnknown
 from reconciler.model.node import InstanceType, NodeName, NodeView, Resources
 from reconciler.model.plan import Learn
-from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_state import NotProbed
 
 DEFAULT_SIZE = 1024 * quantity.MIB
@@ -24,11 +24,11 @@ DEFAULT_SIZE = 1024 * quantity.MIB
 
 
 def from_cluster(
-    controller: Controller, policy: CapacityPolicy, now: datetime, pod: Resources | None
+    controller: Controller, policy: NodePolicy, now: datetime, pod: Resources | None
 ) -> Sequence[Explanation]:
     """Every node of the cluster, by name."""
     return [
-        _explain(controller.capacity.facts(node), policy, now, controller.pods, pod)
+        _explain(controller.gpus.facts(node), policy, now, controller.pods, pod)
         for node in sorted(controller.nodes.all(), key=lambda node: node.name)
     ]
 
@@ -36,7 +36,7 @@ def from_cluster(
 def from_dump(
     dump: Dump,
     builtin: Callable[[InstanceType], SpecAnswer],
-    policy: CapacityPolicy,
+    policy: NodePolicy,
     now: datetime,
     pod: Resources | None,
 ) -> Sequence[Explanation]:
@@ -48,11 +48,12 @@ def from_dump(
     for view in dump.pods:
         pods.take(Seen(view.ref.uid or f"{view.ref.namespace}/{view.ref.name}", view))
 
-    def facts(node: NodeView) -> CapacityFacts:
+    def facts(node: NodeView) -> NodeFacts:
         row = None if node.instance_type is None else builtin(node.instance_type)
         spec = row if isinstance(row, SpecUnknown) else None
-        requested = pods.requested(node.name, policy.resource)
-        return CapacityFacts(node, spec, row, learned=None, probe=NotProbed(), requested=requested)
+        requested = pods.requested(node.name, policy.capacity.resource)
+        memory = CapacityFacts(node, spec, row, learned=None, probe=NotProbed(), requested=requested)
+        return NodeFacts(memory, held=pods.held(node.name))
 
     def explained(node: NodeView) -> Explanation:
         told = _explain(facts(node), policy, now, pods, pod)
@@ -62,12 +63,10 @@ def from_dump(
     return [explained(node) for node in sorted(dump.nodes, key=lambda node: node.name)]
 
 
-def _explain(
-    facts: CapacityFacts, policy: CapacityPolicy, now: datetime, pods: PodCache, pod: Resources | None
-) -> Explanation:
-    name = facts.node.name
+def _explain(facts: NodeFacts, policy: NodePolicy, now: datetime, pods: PodCache, pod: Resources | None) -> Explanation:
+    name = facts.memory.node.name
     load = Load(pods.totals(name), len(pods.on_node(name)))
-    return explain(facts, policy, now, load=load, pod=pod or _usual(pods, name, policy.resource))
+    return explain(facts, policy, now, load=load, pod=pod or _usual(pods, name, policy.capacity.resource))
 
 
 def _usual(pods: PodCache, node: NodeName, resource: str) -> Resources:

@@ -3,9 +3,11 @@
 import math
 
 from reconciler.app.controller import Wishes
+from reconciler.decide.node import NodePolicy
 from reconciler.kube.lease import LeaseTimes
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace
+from reconciler.model.policy import SlicingPolicy
 from reconciler.settings.policy import capacity_policy
 from reconciler.settings.root import Settings
 
@@ -13,7 +15,7 @@ from reconciler.settings.root import Settings
 def wishes(settings: Settings) -> Wishes:
     return Wishes(
         namespace=settings.kubernetes.namespace,
-        policy=capacity_policy(settings),
+        policy=node_policy(settings),
         probe=probe_job(settings),
         pace=Pace(
             page=settings.kubernetes.page_size,
@@ -27,6 +29,10 @@ def wishes(settings: Settings) -> Wishes:
         first_retry=settings.work.first_retry.total_seconds(),
         longest_retry=settings.work.longest_retry.total_seconds(),
     )
+
+
+def node_policy(settings: Settings) -> NodePolicy:
+    return NodePolicy(capacity_policy(settings), SlicingPolicy())
 
 
 def probe_job(settings: Settings) -> ProbeJobSettings:

@@ -9,7 +9,7 @@ from reconciler.model.quantity import MIB
 def words(action: Action) -> str:
     """One line; the JSON form has every field."""
     match action:
-        case Advertise(node, resources, labels, annotations, condition):
+        case Advertise(node, resources, labels, annotations, condition, dropped):
             parts = [
                 f"remove {name}" if amount is None else f"{name}={_amount(amount)}"
                 for name, amount in resources.items()
@@ -20,6 +20,8 @@ def words(action: Action) -> str:
             parts += [f"{'remove' if text is None else 'set'} annotation {name}" for name, text in annotations.items()]
             if condition is not None:
                 parts.append(f"condition {condition.type}={condition.status} ({condition.reason})")
+            if dropped:
+                parts.append(f"remove condition {dropped}")
             return f"patch the status of node {node.name}: {', '.join(parts)}"
         case ClearTaint(node, key):
             return f"remove taint {key} from node {node.name}"

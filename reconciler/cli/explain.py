@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from reconciler.app import explaining, process
+from reconciler.app.wishes import node_policy
 from reconciler.app.wording import words
 from reconciler.aws.builtin import builtin
 from reconciler.cli.base import COULD_NOT, WRONG, Config, Output, Within, app, end, on_cluster, say, settings_of, tell
@@ -19,7 +20,6 @@ from reconciler.kube.offline import UnreadableFile, read
 from reconciler.model import quantity
 from reconciler.model.node import InstanceType, Resources
 from reconciler.runtime import logs
-from reconciler.settings.policy import capacity_policy
 from reconciler.settings.root import Settings
 
 
@@ -73,7 +73,7 @@ def _from_file(file: Path, settings: Settings, pod: Resources | None) -> Sequenc
     def answer(kind: InstanceType) -> Any:
         return builtin().answer_or_unknown(kind, "a file is explained without asking EC2")
 
-    return explaining.from_dump(dump, answer, capacity_policy(settings), process.SystemClock().now(), pod)
+    return explaining.from_dump(dump, answer, node_policy(settings), process.SystemClock().now(), pod)
 
 
 def _pod_size(settings: Settings, memory: str | None, gpus: int, cpu: str | None) -> Resources | None:

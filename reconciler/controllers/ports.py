@@ -6,7 +6,10 @@ from typing import Protocol
 from reconciler.model.gpu import LearnedFigure, SpecAnswer
 from reconciler.model.node import InstanceType, NodeName, NodeView
 from reconciler.model.plan import Action, Outcome, Plan
+from reconciler.model.plugin import PluginPod
 from reconciler.model.probe_state import ProbeState
+from reconciler.model.reasons import SharingReason
+from reconciler.model.sharing import PluginConfig
 
 
 class Nodes(Protocol):
@@ -23,6 +26,19 @@ class Pods(Protocol):
     """The latest view of the pods that hold something on a node."""
 
     def requested(self, node: NodeName, resource: str) -> int: ...
+
+    def held(self, node: NodeName) -> int:
+        """How many GPUs and slices they hold together."""
+        ...
+
+
+class Plugins(Protocol):
+    """What is seen of the device plugin."""
+
+    @property
+    def config(self) -> PluginConfig | None: ...
+
+    def on_node(self, node: NodeName) -> tuple[PluginPod, ...]: ...
 
 
 class Probes(Protocol):
@@ -72,6 +88,6 @@ class Actuator(Protocol):
 class Observer(Protocol):
     """Who shows the state of nodes to people: metrics, and whoever listens."""
 
-    def planned(self, node: NodeView, plan: Plan) -> None: ...
+    def planned(self, node: NodeView, plan: Plan, sharing: SharingReason) -> None: ...
 
     def gone(self, name: NodeName) -> None: ...

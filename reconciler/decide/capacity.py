@@ -10,12 +10,13 @@ from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.finding import Ended
 from reconciler.decide.judge import judge
 from reconciler.decide.verdict import IN_THE_DARK, SILENT, Verdict
+from reconciler.model.node import NodeView
 from reconciler.model.plan import Action, Announce, Learn, Plan
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.reasons import Reason
 from reconciler.model.record import CapacityRecord, UnreadableRecord
 
-__all__ = ["CapacityFacts", "Decision", "decide", "plan"]
+__all__ = ["CapacityFacts", "Decision", "Draft", "decide", "draft", "in_order", "plan", "sooner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,40 +27,73 @@ class Decision:
     plan: Plan
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to be done about the memory, the startup taint left out: others may have a say in that."""
+
+    verdict: Verdict
+    claim: Claim
+    words: tuple[Action, ...] = ()
+    """What is written on the node, and told of it."""
+    errands: tuple[Action, ...] = ()
+    """What is done elsewhere: a probe, a lesson for the catalog."""
+    asides: tuple[str, ...] = ()
+    revisit: timedelta | None = None
+    probe_over: bool = False
+    """The probe has nothing more to say within this boot, or is switched off."""
+
+    @property
+    def settled(self) -> bool:
+        """The advertised figure stands, and will not change by itself."""
+        return self.claim.holds and self.probe_over
+
+    def holds_taint(self, node: NodeView, policy: CapacityPolicy) -> str:
+        """Why the startup taint must stay on account of the memory; empty where it may go."""
+        return startup.waits_for(self.claim, node, policy, probe_over=self.probe_over)
+
+    def because(self, *more: str) -> str:
+        """All there is to say, for the log."""
+        return "; ".join(part for part in (self.verdict.because, self.verdict.aside, *self.asides, *more) if part)
+
+
 def plan(facts: CapacityFacts, policy: CapacityPolicy, now: datetime) -> Plan:
-    """What to do about the node now. Total: every set of facts has an answer."""
+    """What to do about the node now, if memory is all that matters. Total: every set of facts has an answer."""
     return decide(facts, policy, now).plan
 
 
 def decide(facts: CapacityFacts, policy: CapacityPolicy, now: datetime) -> Decision:
     """The plan and the verdict behind it."""
+    drafted = draft(facts, policy, now)
+    gate = startup.gate(facts.node, drafted.holds_taint(facts.node, policy), busy=bool(drafted.words))
+    actions = in_order((*drafted.words, *gate.actions, *drafted.errands))
+    return Decision(
+        drafted.verdict, Plan(drafted.verdict.reason, drafted.because(gate.aside), actions, drafted.revisit)
+    )
+
+
+def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    """Words before the acts that remember them as told (writing.announce)."""
+    return tuple(sorted(actions, key=lambda action: not isinstance(action, Announce)))
+
+
+def draft(facts: CapacityFacts, policy: CapacityPolicy, now: datetime) -> Draft:
+    """What to do about the memory now."""
     node = facts.node
     record = ownership.remembered(node, policy)
     verdict, ended = _verdict(facts, policy, record)
     claim = claims.of(verdict, facts, policy, record, now)
     verdict = claim.verdict
+    over = not policy.probe or (ended is not None and ended.fresh)
     if verdict.reason in SILENT:
         again = policy.probe_poll if verdict.reason is Reason.AWAITING_TYPE else None
-        return Decision(verdict, Plan(verdict.reason, verdict.because, revisit=again))
-    actions, asides = _words_on_the_node(claim, facts, policy, record, ended, now)
-    if node.has_startup_taint:
-        over = not policy.probe or (ended is not None and ended.fresh)
-        waiting = startup.waits_for(claim, node, policy, probe_over=over)
-        if waiting:
-            asides.append(f"the startup taint stays {waiting}")
-        elif not actions:
-            # Its own pass: the patch of the status moves the version that the list of taints is written against.
-            actions.append(startup.clear(node))
-            asides.append("the startup taint is removed")
+        return Draft(verdict, claim, revisit=again, probe_over=over)
+    words, asides = _words_on_the_node(claim, facts, policy, record, ended, now)
     probe, look_again = probing.due(facts, policy, verdict, ended, now)
-    if probe is not None:
-        actions.append(probe)
+    errands: list[Action] = [] if probe is None else [probe]
     if verdict.learn is not None and learning.is_news(verdict.learn, facts.learned):
-        actions.append(Learn(verdict.learn))
-    actions.sort(key=lambda action: isinstance(action, Announce))
-    because = "; ".join(part for part in (verdict.because, verdict.aside, *asides) if part)
-    revisit = _sooner(claim.again_in, look_again)
-    return Decision(verdict, Plan(verdict.reason, because, tuple(actions), revisit))
+        errands.append(Learn(verdict.learn))
+    again = sooner(claim.again_in, look_again)
+    return Draft(verdict, claim, tuple(words), tuple(errands), tuple(asides), again, over)
 
 
 def _verdict(
@@ -109,6 +143,7 @@ def _words_on_the_node(
     return actions, asides
 
 
-def _sooner(one: timedelta | None, other: timedelta | None) -> timedelta | None:
+def sooner(one: timedelta | None, other: timedelta | None) -> timedelta | None:
+    """The shorter wait; None: none."""
     waits = [wait for wait in (one, other) if wait is not None]
     return min(waits) if waits else None

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime, timedelta
 
-from reconciler.decide import capacity
-from reconciler.decide.facts import CapacityFacts
+from reconciler.decide import node as nodes
 from reconciler.decide.limits import Limit, Load, limits
+from reconciler.decide.node import NodeFacts, NodePolicy
+from reconciler.decide.slicing import SharingDecision
 from reconciler.model.node import InstanceType, NodeName, Resources
 from reconciler.model.plan import Action, Advertise
-from reconciler.model.policy import CapacityPolicy
-from reconciler.model.reasons import Reason
+from reconciler.model.reasons import Reason, SharingReason
 from reconciler.model.record import Source
 
 
@@ -27,6 +27,7 @@ class Explanation:
     limits: tuple[Limit, ...]
     """For pods of the size that was asked about; the first one binds."""
     actions: tuple[Action, ...]
+    sharing: SharingDecision
 
     def to_document(self) -> dict[str, object]:
         """The object as JSON can write it. Every action and its fields are spelled as in model/plan.py."""
@@ -38,6 +39,7 @@ class Explanation:
             "source": self.source.value,
             "reason": self.reason.value,
             "because": self.because,
+            "sharing": _sharing(self.sharing),
             "limits": [
                 {"resource": limit.resource, "fits": limit.fits, "total": limit.total, "binds": place == 0}
                 for place, limit in enumerate(self.limits)
@@ -47,36 +49,49 @@ class Explanation:
 
 
 def explain(
-    facts: CapacityFacts,
-    policy: CapacityPolicy,
+    facts: NodeFacts,
+    policy: NodePolicy,
     now: datetime,
     *,
     load: Load | None = None,
     pod: Resources | None = None,
 ) -> Explanation:
-    """The decision on the node, and what limits pods of the size `pod` once it is carried out.
+    """Both decisions on the node, and what limits pods of the size `pod` once they are carried out.
 
     Without `load`, only the memory that facts know to be requested is taken.
     """
-    decision = capacity.decide(facts, policy, now)
+    decision = nodes.decide(facts, policy, now)
     verdict, plan = decision.verdict, decision.plan
-    node = facts.node
+    node, resource = facts.memory.node, policy.capacity.resource
     allocatable = dict(node.allocatable)
     for action in plan.actions:
         if isinstance(action, Advertise):
             allocatable |= {name: amount or 0 for name, amount in action.resources.items()}
-    running = load if load is not None else Load({policy.resource: facts.requested})
+    running = load if load is not None else Load({resource: facts.memory.requested})
     return Explanation(
         node=node.name,
         instance_type=node.instance_type,
-        resource=policy.resource,
+        resource=resource,
         mib=verdict.mib,
         source=verdict.source,
         reason=plan.reason,
         because=plan.because,
         limits=limits(allocatable, running, pod or {}),
         actions=plan.actions,
+        sharing=decision.sharing,
     )
+
+
+def _sharing(decision: SharingDecision) -> dict[str, object] | None:
+    """Null where no rule is for the node."""
+    if decision.reason is SharingReason.NO_RULE:
+        return None
+    return {
+        "profile": decision.profile,
+        "expected": decision.expected,
+        "reason": decision.reason.value,
+        "because": decision.because,
+    }
 
 
 def _fields(value: object) -> dict[str, object]:

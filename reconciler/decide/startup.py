@@ -1,14 +1,16 @@
 """May pods come? The startup taint goes when the value is true and the device plugin has its GPUs, or never will."""
 
+from dataclasses import dataclass
+
 from reconciler.decide.claim import Claim
 from reconciler.decide.verdict import SILENT
 from reconciler.model import names
 from reconciler.model.node import NodeView
-from reconciler.model.plan import ClearTaint
+from reconciler.model.plan import Action, ClearTaint
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.reasons import Reason
 
-_AT_ONCE = frozenset({Reason.NO_GPU, Reason.NOT_NVIDIA, Reason.MULTI_GPU, Reason.MIG})
+_AT_ONCE = frozenset({Reason.NO_GPU, Reason.NOT_NVIDIA, Reason.MULTI_GPU, Reason.MIG, Reason.VM_WORKLOAD})
 """Nothing will be advertised here by decision, so there is nothing to wait for."""
 
 _BROKEN = frozenset({Reason.NO_NVML, Reason.CONTESTED, Reason.NOTHING_LEFT, Reason.WOULD_OVERCOMMIT})
@@ -31,6 +33,26 @@ def waits_for(claim: Claim, node: NodeView, policy: CapacityPolicy, *, probe_ove
     if not any(node.allocatable.get(name, 0) > 0 for name in (policy.gpu_resource, names.GPU_SHARED_RESOURCE)):
         return f"until the device plugin offers {policy.gpu_resource}"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What becomes of the startup taint now, and the clause that says so."""
+
+    actions: tuple[Action, ...] = ()
+    aside: str = ""
+
+
+def gate(node: NodeView, holds: str, *, busy: bool) -> Gate:
+    """The taint goes when nothing holds it, in a pass of its own. `busy`: this pass writes on the node already.
+
+    The patch of the status moves the version that the list of taints is written against.
+    """
+    if not node.has_startup_taint:
+        return Gate()
+    if holds:
+        return Gate(aside=f"the startup taint stays {holds}")
+    return Gate() if busy else Gate((clear(node),), "the startup taint is removed")
 
 
 def clear(node: NodeView) -> ClearTaint:

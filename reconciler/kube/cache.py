@@ -8,10 +8,15 @@ from contextlib import ExitStack
 from typing import Generic, TypeVar
 
 from reconciler.kube.news import News, Seen, Synced, Vanished
+from reconciler.model import names
 from reconciler.model.node import InstanceType, NodeClaimView, NodeName, NodeView
 from reconciler.model.workload import PodView
 
 V = TypeVar("V")
+
+
+def _is_gpu(resource: str) -> bool:
+    return resource in (names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE) or resource.startswith(names.MIG_RESOURCES)
 
 
 class Mirror(Generic[V]):
@@ -87,9 +92,9 @@ class NodeCache(Mirror[NodeView]):
 
     def _index(self, before: NodeView | None, after: NodeView | None) -> None:
         if before is not None and before.instance_type is not None:
-            names = self._by_type.get(before.instance_type, set())
-            names.discard(before.name)
-            if not names:
+            there = self._by_type.get(before.instance_type, set())
+            there.discard(before.name)
+            if not there:
                 self._by_type.pop(before.instance_type, None)
         if after is not None and after.instance_type is not None:
             self._by_type.setdefault(after.instance_type, set()).add(after.name)
@@ -114,6 +119,10 @@ class PodCache(Mirror[PodView]):
     def requested(self, node: NodeName, resource: str) -> int:
         """The sum over the node's pods, in the resource's unit; 0 where nobody asks for it."""
         return self._totals.get(node, {}).get(resource, 0)
+
+    def held(self, node: NodeName) -> int:
+        """How many GPUs, slices and MIG devices the node's pods hold."""
+        return sum(amount for name, amount in self._totals.get(node, {}).items() if _is_gpu(name))
 
     def totals(self, node: NodeName) -> Mapping[str, int]:
         """All sums of the node."""

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,8 @@ FIELD_MANAGER = "gpu-reconciler"
 REPORTER = "gpu-reconciler"
 EVENT_NAMESPACE = "default"
 """Events of objects without a namespace live here, as the kubelet's and the node controller's do."""
+EVENT_PATIENCE = 2.0
+"""Seconds: the value of a node waits behind the event."""
 LONGEST_NOTE = 1024
 """Bytes, the limit of an event's text in events.k8s.io/v1, which core/v1 is stored as."""
 
@@ -52,8 +55,11 @@ def advertise(action: Advertise, now: datetime) -> Request:
     if action.resources:
         amounts = {name: None if amount is None else quantity_text(amount) for name, amount in action.resources.items()}
         status |= {"capacity": amounts, "allocatable": amounts}
-    if action.condition is not None:
-        status["conditions"] = [_condition(action.condition, now)]
+    conditions = [] if action.condition is None else [_condition(action.condition, now)]
+    if action.drop_condition:
+        conditions.append({"$patch": "delete", "type": action.drop_condition})
+    if conditions:
+        status["conditions"] = conditions
     body = {"metadata": metadata, **({"status": status} if status else {})}
     return request("PATCH", f"{node_path(action.node)}/status", body, STRATEGIC_MERGE)
 
@@ -113,7 +119,7 @@ def announce(action: Announce, now: datetime) -> Request:
         "lastTimestamp": at,
         "count": 1,
     }
-    return request("POST", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", body)
+    return replace(request("POST", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", body), timeout=EVENT_PATIENCE)
 
 
 def _condition(condition: Condition, now: datetime) -> dict[str, str]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from reconciler.model.gpu import LearnedFigure
 from reconciler.model.node import Condition, InstanceType, NodeKey, Taint
-from reconciler.model.reasons import Reason, SharingReason
+from reconciler.model.reasons import ClaimReason, Reason, SharingReason
 from reconciler.model.workload import PodRef
 
 
@@ -24,6 +24,8 @@ class Advertise:
     labels: Mapping[str, str | None] = field(default_factory=dict)
     annotations: Mapping[str, str | None] = field(default_factory=dict)
     condition: Condition | None = None
+    drop_condition: str = ""
+    """The type of a condition to remove; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Announce:
     """One Kubernetes Event on the node; the same reason and text within an hour is the same Event."""
 
     node: NodeKey
-    reason: Reason | SharingReason
+    reason: Reason | SharingReason | ClaimReason
     message: str
     warning: bool = False
 

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from reconciler.model import quantity
 from reconciler.model.node import NodeName, NodeView
 from reconciler.model.plan import Plan
+from reconciler.model.reasons import SharingReason
 from reconciler.model.record import CapacityRecord
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -42,6 +43,12 @@ class Metrics:
             ["node", "instance_type", "reason"],
             registry=self.registry,
         )
+        self._sharing = Gauge(
+            "gpu_reconciler_node_sharing",
+            "1 for the reason that holds for the node's sharing (docs/reasons.md).",
+            ["node", "instance_type", "reason"],
+            registry=self.registry,
+        )
         self._troubles = Counter(
             "gpu_reconciler_troubles",
             "Odd objects, broken watches and the like, by the kind of object.",
@@ -52,7 +59,7 @@ class Metrics:
         self._synced = Gauge(
             "gpu_reconciler_synced", "1 once every watched kind has been read.", registry=self.registry
         )
-        self._shown: dict[NodeName, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._shown: dict[NodeName, tuple[tuple[str, ...], ...]] = {}
 
     def passed(self, loop: str, result: str, seconds: float) -> None:
         self._passes.labels(loop, result).inc()
@@ -71,7 +78,7 @@ class Metrics:
     def synced(self, complete: bool) -> None:
         self._synced.set(complete)
 
-    def planned(self, node: NodeView, plan: Plan) -> None:
+    def planned(self, node: NodeView, plan: Plan, sharing: SharingReason) -> None:
         """Show the node as this plan leaves it."""
         for action in plan.actions:
             self._actions.labels(type(action).__name__).inc()
@@ -79,10 +86,13 @@ class Metrics:
         kind = node.instance_type or ""
         advertised = (node.name, kind, record.source.value if record else "none")
         verdict = (node.name, kind, plan.reason.value)
-        if self._shown.get(node.name) != (advertised, verdict):
+        shares = (node.name, kind, sharing.value)
+        if self._shown.get(node.name) != (advertised, verdict, shares):
             self.gone(node.name)
-            self._shown[node.name] = (advertised, verdict)
+            self._shown[node.name] = (advertised, verdict, shares)
             self._verdict.labels(*verdict).set(1)
+            if sharing is not SharingReason.NO_RULE:
+                self._sharing.labels(*shares).set(1)
         mib = (record.advertised_mib or 0) if record else 0
         self._advertised.labels(*advertised).set(mib * quantity.MIB)
 
@@ -90,8 +100,11 @@ class Metrics:
         """Forget the series of a node that is no more."""
         shown = self._shown.pop(name, None)
         if shown is not None:
-            self._advertised.remove(*shown[0])
-            self._verdict.remove(*shown[1])
+            advertised, verdict, shares = shown
+            self._advertised.remove(*advertised)
+            self._verdict.remove(*verdict)
+            if shares[-1] != SharingReason.NO_RULE.value:
+                self._sharing.remove(*shares)
 
     def text(self) -> bytes:
         """The exposition format, for /metrics."""

@@ -62,12 +62,12 @@ def test_one_node_of_a_file_is_one_object_with_the_documented_fields(dump: Path)
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     assert list(answer) == [
-        "node", "instance_type", "resource", "mib", "source", "reason", "because", "limits", "actions",
+        "node", "instance_type", "resource", "mib", "source", "reason", "because", "sharing", "limits", "actions",
     ]  # fmt: skip
     assert (answer["node"], answer["instance_type"]) == ("t4", "g4dn.xlarge")
     assert (answer["resource"], answer["mib"], answer["source"]) == ("veriff.com/gpu-memory", 14592, "builtin")
     assert answer["reason"] == "Provisional"
-    assert [action["kind"] for action in answer["actions"]] == ["Advertise", "RunProbe", "Announce"]
+    assert [action["kind"] for action in answer["actions"]] == ["Announce", "Advertise", "RunProbe"]
 
 
 def test_on_a_node_full_of_small_pods_the_number_of_pods_binds_and_not_their_memory(dump: Path) -> None:

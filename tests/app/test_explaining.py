@@ -8,14 +8,16 @@ import pytest
 from reconciler.app.explaining import from_dump
 from reconciler.aws.builtin import builtin
 from reconciler.decide.explanation import Explanation
+from reconciler.decide.node import NodePolicy
 from reconciler.kube.offline import read
 from reconciler.model import names
-from reconciler.model.policy import CapacityPolicy
+from reconciler.model.policy import CapacityPolicy, SlicingPolicy
 from reconciler.model.probe_report import GpuReading, ProbeReport
 from reconciler.model.probe_state import Probed
 from reconciler.model.record import CapacityRecord, Source
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+POLICY = NodePolicy(CapacityPolicy(), SlicingPolicy())
 MIB = 2**20
 GPU = GpuReading(index=0, name="Tesla T4", uuid="GPU-1", total=15360 * MIB, reserved=450 * MIB)
 RECORD = CapacityRecord(
@@ -53,7 +55,7 @@ def explained(*, value: str = "14910Mi", record: str = RECORD.to_json(), kind: s
     }
     dump = read(json.dumps({"kind": "List", "items": [node]}).encode(), lambda trouble: None)
     table = builtin()
-    [one] = from_dump(dump, lambda kind: table.answer_or_unknown(kind, "nobody is asked"), CapacityPolicy(), NOW, None)
+    [one] = from_dump(dump, lambda kind: table.answer_or_unknown(kind, "nobody is asked"), POLICY, NOW, None)
     return one
 
 
@@ -65,7 +67,7 @@ def test_a_node_that_is_right_is_right_in_a_file_too_with_what_ec2_said_when_it_
 
 @pytest.mark.parametrize(
     ("changed", "kinds"),
-    [({"value": "1Gi"}, ["Advertise"]), ({"record": "broken"}, ["Advertise", "RunProbe", "Announce", "Announce"])],
+    [({"value": "1Gi"}, ["Advertise"]), ({"record": "broken"}, ["Announce", "Announce", "Advertise", "RunProbe"])],
     ids=["another-value", "a-broken-record"],
 )
 def test_what_is_wrong_on_the_node_would_still_be_done(changed: dict[str, str], kinds: list[str]) -> None:

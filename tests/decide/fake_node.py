@@ -6,9 +6,19 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar, assert_never
 
 from reconciler.decide.capacity import CapacityFacts, plan
-from reconciler.model import names, record
+from reconciler.model import names, record, sharing_record
 from reconciler.model.node import InstanceType, NodeKey, NodeName, NodeView, Resources
-from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Learn, Plan, RunProbe
+from reconciler.model.plan import (
+    Action,
+    Advertise,
+    Announce,
+    ClearTaint,
+    Learn,
+    Plan,
+    RestartPlugin,
+    RunProbe,
+    SetTaint,
+)
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_state import NotProbed, Probing
 from reconciler.model.record import CapacityRecord, UnreadableRecord
@@ -48,22 +58,31 @@ def node(
 def applied(view: NodeView, action: Action) -> NodeView:
     """The node after one action. Jobs, events and the catalog leave it as it is."""
     match action:
-        case Advertise(key, resources, labels, annotations, condition):
+        case Advertise(key, resources, labels, annotations, condition, dropped):
             assert key == view.key
-            text = annotations.get(names.RECORD)
+            text, sharing = annotations.get(names.RECORD), annotations.get(names.SHARING_RECORD)
+            kept = None if names.SHARING_RECORD in annotations else view.sharing_record
+            told = None if dropped == names.SHARING_CONDITION else view.sharing_condition
+            of_memory = condition is not None and condition.type == names.CONDITION
+            of_sharing = condition is not None and condition.type == names.SHARING_CONDITION
             return replace(
                 view,
                 capacity=_merged(view.capacity, resources),
                 allocatable=_merged(view.allocatable, resources),
                 labels=_merged(view.labels, labels),
                 record=record.parse(text) if text is not None else view.record,
-                condition=condition if condition is not None else view.condition,
+                sharing_record=sharing_record.parse(sharing) if sharing is not None else kept,
+                condition=condition if of_memory else view.condition,
+                sharing_condition=condition if of_sharing else told,
                 resource_version=f"{view.resource_version}1",
             )
         case ClearTaint(key, _, keep, version):
             assert (key, version) == (view.key, view.resource_version), "the list was read before another write"
             return replace(view, taints=keep, resource_version=f"{version}1")
-        case RunProbe() | Learn() | Announce():
+        case SetTaint(key, taint, keep, version):
+            assert (key, version) == (view.key, view.resource_version), "the list was read before another write"
+            return replace(view, taints=(*keep, taint), resource_version=f"{version}1")
+        case RunProbe() | Learn() | Announce() | RestartPlugin():
             return view
         case _:
             assert_never(action)
@@ -78,7 +97,7 @@ def after(facts: CapacityFacts, what: Plan, now: datetime = NOW) -> CapacityFact
                 facts = replace(facts, probe=Probing(now))
             case Learn(figure):
                 facts = replace(facts, learned=figure)
-            case Advertise() | ClearTaint() | Announce():
+            case Advertise() | ClearTaint() | SetTaint() | RestartPlugin() | Announce():
                 pass
             case _:
                 assert_never(action)

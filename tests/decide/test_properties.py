@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from reconciler.decide.capacity import CapacityFacts, decide, plan
 from reconciler.decide.explanation import explain
+from reconciler.decide.node import NodeFacts, NodePolicy
 from reconciler.model import names
 from reconciler.model import record as records
 from reconciler.model.plan import Advertise, ClearTaint
-from reconciler.model.policy import CapacityPolicy, MultiGpu
+from reconciler.model.policy import CapacityPolicy, MultiGpu, SlicingPolicy
 from reconciler.model.probe_report import GpuReading
 from reconciler.model.probe_state import Probed
 from reconciler.model.quantity import MIB
@@ -85,7 +86,7 @@ def test_a_node_at_rest_shows_what_was_decided_and_every_answer_can_be_explained
     known: CapacityFacts, policy: CapacityPolicy
 ) -> None:
     known, _ = settled(known, policy)
-    what = explain(known, policy, NOW)
+    what = explain(NodeFacts(known), NodePolicy(policy, SlicingPolicy()), NOW)
     assert what.because
     assert what.actions == ()
     if what.mib is None:

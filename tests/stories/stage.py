@@ -9,12 +9,13 @@ from anyio.abc import TaskGroup
 
 from reconciler.app.controller import Wishes
 from reconciler.controllers.ports import TypeSource
-from reconciler.decide import capacity
+from reconciler.decide import node as nodes
+from reconciler.decide.node import NodePolicy
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace
 from reconciler.model import names, quantity
 from reconciler.model import record as records
-from reconciler.model.policy import CapacityPolicy
+from reconciler.model.policy import CapacityPolicy, SlicingPolicy
 from reconciler.model.record import CapacityRecord
 from reconciler.runtime.clock import Clock
 from reconciler.sandbox.cluster import Sandbox
@@ -41,13 +42,14 @@ class Stage:
     """A cluster and its replicas. `answers` is what the probe says on a node, where its type does not tell."""
 
     def __init__(
-        self, sandbox: Sandbox, types: TypeSource, policy: CapacityPolicy, probe: ProbeJobSettings, tasks: TaskGroup
+        self, sandbox: Sandbox, types: TypeSource, policy: NodePolicy, probe: ProbeJobSettings, tasks: TaskGroup
     ) -> None:
         self.sandbox = sandbox
         self.admin = sandbox.admin
         self.faults = sandbox.faults
         self.types = types
-        self.policy = policy
+        self.policy = policy.capacity
+        self.slicing = policy.slicing
         self.probe = probe
         self.answers: dict[str, Exit | Waiting] = {}
         self.replicas: dict[str, Replica] = {}
@@ -72,7 +74,7 @@ class Stage:
         if policy is not None:
             self.policy = policy
         transport = self.sandbox.transport(name)
-        wishes = Wishes(namespace=NAMESPACE, policy=self.policy, probe=self.probe, pace=Pace())
+        wishes = Wishes(namespace=NAMESPACE, policy=self.node_policy, probe=self.probe, pace=Pace())
         replica = Replica(name, transport, self.types, clock, wishes, leased=leased, works=works, dies_with=dies_with)
         self.replicas[name] = replica
         self.everyone.append(replica)
@@ -104,6 +106,10 @@ class Stage:
         text = f"{mib}Mi" if isinstance(mib, int) else mib
         status = {part: {self.policy.resource: text} for part in parts or ("capacity", "allocatable")}
         await self.admin.strategic(NODES, "", node, {"status": status}, subresource="status")
+
+    @property
+    def node_policy(self) -> NodePolicy:
+        return NodePolicy(self.policy, self.slicing)
 
     # --- what is there
 
@@ -187,7 +193,7 @@ class Stage:
         alive = [replica for replica in self.replicas.values() if replica.alive]
         for replica in alive:
             for node in replica.controller.nodes.all():
-                plan = capacity.plan(replica.controller.capacity.facts(node), self.policy, now)
+                plan = nodes.decide(replica.controller.gpus.facts(node), self.node_policy, now).plan
                 if plan.actions:
                     found.append(f"{replica.name}: {node.name}: {plan}")
         return found
@@ -198,6 +204,7 @@ async def stage(
     *,
     seed: int = 0,
     policy: CapacityPolicy | None = None,
+    slicing: SlicingPolicy | None = None,
     types: TypeSource | None = None,
     probe: ProbeJobSettings = PROBE,
     start: bool = True,
@@ -210,9 +217,10 @@ async def stage(
             return Waiting("ContainerCreating")  # the machine is on its way out
         return play.answers.get(work.node) or gpus.BY_TYPE[play.kind_of(work.node)]
 
+    both = NodePolicy(policy or CapacityPolicy(), slicing or SlicingPolicy())
     sandbox = Sandbox(seed=seed, runtime=Pretend(answer))
     async with plainly(), sandbox, anyio.create_task_group() as tasks:
-        play = Stage(sandbox, types if types is not None else Ec2(), policy or CapacityPolicy(), probe, tasks)
+        play = Stage(sandbox, types if types is not None else Ec2(), both, probe, tasks)
         await play.admin.create(NAMESPACES, "", {"metadata": {"name": NAMESPACE}})
         if start:
             await play.start()

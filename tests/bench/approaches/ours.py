@@ -13,6 +13,7 @@ from reconciler.app.process import SystemClock
 from reconciler.app.voice import Voice
 from reconciler.aws.builtin import builtin
 from reconciler.aws.instance_types import TableOnly
+from reconciler.decide.node import NodePolicy
 from reconciler.kube import http, sources
 from reconciler.kube.apply import KubeActuator
 from reconciler.kube.cache import NodeCache, PodCache
@@ -25,7 +26,7 @@ from reconciler.model import names
 from reconciler.model.gpu import LearnedFigure
 from reconciler.model.node import NodeKey, NodeName
 from reconciler.model.plan import Advertise, Done
-from reconciler.model.policy import CapacityPolicy
+from reconciler.model.policy import CapacityPolicy, SlicingPolicy
 from reconciler.model.quantity import MIB
 from reconciler.model.workload import PodView
 from reconciler.runtime import garbage, logs
@@ -92,7 +93,8 @@ def _transport(url: str) -> AbstractAsyncContextManager[Transport]:
 
 
 def _wishes() -> Wishes:
-    return Wishes(NAMESPACE, CapacityPolicy(), ProbeJobSettings(NAMESPACE, "gpu-reconciler"), Pace())
+    policy = NodePolicy(CapacityPolicy(), SlicingPolicy())
+    return Wishes(NAMESPACE, policy, ProbeJobSettings(NAMESPACE, "gpu-reconciler"), Pace())
 
 
 class _Strict(Voice):

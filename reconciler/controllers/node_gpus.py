@@ -1,17 +1,18 @@
-"""Does this node advertise what it should? Key: the node's name."""
+"""Do this node's GPUs show what they should, in memory and in slices? Key: the node's name."""
 
 from collections.abc import Callable
 
-from reconciler.controllers.ports import Actuator, Catalog, Nodes, Observer, Pods, Probes
-from reconciler.decide import capacity
+from reconciler.controllers.ports import Actuator, Catalog, Nodes, Observer, Plugins, Pods, Probes
+from reconciler.decide import node as nodes
+from reconciler.decide.facts import CapacityFacts
+from reconciler.decide.node import NodeDecision, NodeFacts, NodePolicy
 from reconciler.model.node import InstanceType, NodeName, NodeView
-from reconciler.model.plan import Lost, Plan
-from reconciler.model.policy import CapacityPolicy
+from reconciler.model.plan import Lost
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.worker import Pass
 
 
-class NodeCapacity:
+class NodeGpus:
     """Look, decide, act, for one node a turn."""
 
     def __init__(
@@ -20,16 +21,18 @@ class NodeCapacity:
         nodes: Nodes,
         pods: Pods,
         probes: Probes,
+        plugins: Plugins,
         catalog: Catalog,
         actuator: Actuator,
         observer: Observer,
         ask_type: Callable[[InstanceType], None],
-        policy: CapacityPolicy,
+        policy: NodePolicy,
         clock: Clock,
     ) -> None:
         self._nodes = nodes
         self._pods = pods
         self._probes = probes
+        self._plugins = plugins
         self._catalog = catalog
         self._actuator = actuator
         self._observer = observer
@@ -44,30 +47,39 @@ class NodeCapacity:
             self._observer.gone(name)
             return Pass(quiet=True)
         facts = self.facts(node)
-        if node.instance_type is not None and facts.spec is None:
+        if node.instance_type is not None and facts.memory.spec is None:
             self._ask_type(node.instance_type)
-        plan = capacity.plan(facts, self._policy, self._clock.now())
-        self._observer.planned(node, plan)
+        decision = nodes.decide(facts, self._policy, self._clock.now())
+        plan = decision.plan
+        self._observer.planned(node, plan, decision.sharing.reason)
         outcomes = await self._actuator.apply(plan.actions)
         lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
-        return Pass(revisit=plan.revisit, notes=_notes(plan, lost), quiet=not plan.actions)
+        return Pass(revisit=plan.revisit, notes=_notes(decision, lost), quiet=not plan.actions)
 
-    def facts(self, node: NodeView) -> capacity.CapacityFacts:
+    def facts(self, node: NodeView) -> NodeFacts:
         """All that is known of the node at this moment, without asking anybody."""
         kind = node.instance_type
-        return capacity.CapacityFacts(
+        memory = CapacityFacts(
             node=node,
             spec=None if kind is None else self._catalog.spec(kind),
             builtin=None if kind is None else self._catalog.builtin(kind),
             learned=None if kind is None else self._catalog.learned(kind),
             probe=self._probes.state(node),
-            requested=self._pods.requested(node.name, self._policy.resource),
+            requested=self._pods.requested(node.name, self._policy.capacity.resource),
+        )
+        return NodeFacts(
+            memory,
+            plugin=self._plugins.config,
+            plugin_pods=self._plugins.on_node(node.name),
+            held=self._pods.held(node.name),
         )
 
 
-def _notes(plan: Plan, lost: list[Lost]) -> tuple[tuple[str, object], ...]:
+def _notes(decision: NodeDecision, lost: list[Lost]) -> tuple[tuple[str, object], ...]:
+    plan = decision.plan
     notes: tuple[tuple[str, object], ...] = (
         ("reason", plan.reason.value),
+        ("sharing", decision.sharing.reason.value),
         ("because", plan.because),
         ("actions", [type(action).__name__ for action in plan.actions]),
     )
