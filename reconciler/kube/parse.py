@@ -7,9 +7,10 @@ from functools import lru_cache
 
 import msgspec
 
+from reconciler.kube.managed_fields import writer_of_profile
 from reconciler.kube.sharing import Shared
 from reconciler.kube.wire import ClaimWire, ConditionWire, NodeWire, Number, TaintWire
-from reconciler.model import names, quantity, record
+from reconciler.model import names, quantity, record, sharing_record
 from reconciler.model.node import (
     Condition,
     InstanceType,
@@ -26,6 +27,8 @@ Odd = Callable[[str], None]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands in for a time that is missing or unreadable."""
+
+_OURS = (names.CONDITION, names.SHARING_CONDITION)
 
 _AMOUNTS = msgspec.json.Decoder(dict[str, Number | None] | None)
 
@@ -71,7 +74,10 @@ class NodeParser:
         labels = {sys.intern(key): sys.intern(value or "") for key, value in (meta.labels or {}).items()}
         conditions = (status.conditions if status is not None else None) or ()
         info = status.node_info if status is not None else None
-        text = meta.annotations.record if meta.annotations is not None else None
+        ours = {one.type: _condition(one, odd) for one in conditions if one.type in _OURS}
+        notes = meta.annotations
+        text = notes.record if notes is not None else None
+        sharing = notes.sharing_record if notes is not None else None
         kind = labels.get(names.LABEL_INSTANCE_TYPE) or labels.get(names.LABEL_INSTANCE_TYPE_BETA)
         return NodeView(
             key=NodeKey(NodeName(meta.name), meta.uid or ""),
@@ -83,8 +89,11 @@ class NodeParser:
             taints=tuple(_taint(taint) for taint in (spec.taints if spec is not None else None) or ()),
             capacity=self._amounts.get(bytes(status.capacity)) if status is not None else {},
             allocatable=self._amounts.get(bytes(status.allocatable)) if status is not None else {},
-            condition=next((_condition(one, odd) for one in conditions if one.type == names.CONDITION), None),
+            condition=ours.get(names.CONDITION),
             record=record.parse(text) if text is not None else None,
+            sharing_condition=ours.get(names.SHARING_CONDITION),
+            sharing_record=sharing_record.parse(sharing) if sharing is not None else None,
+            profile_writer=writer_of_profile(meta.managed_fields) if names.PLUGIN_CONFIG in labels else "",
             provider_id=(spec.provider_id if spec is not None else None) or "",
             os_image=sys.intern((info.os_image if info is not None else None) or ""),
             unschedulable=bool(spec is not None and spec.unschedulable),
