@@ -45,7 +45,11 @@ def advertise(
 
 
 def announce(claim: Claim, node: NodeView, policy: CapacityPolicy) -> Announce | None:
-    """The event for people, where the answer is another than the node gave before."""
+    """The event for people, where the answer is another than the node gave before.
+
+    The condition remembers what was told, so the event goes out before the patch that changes it: whatever fails or
+    dies in between, it is due again, and within the hour it is the same event.
+    """
     verdict = claim.verdict
     if node.condition is not None and node.condition.reason == verdict.reason:
         return None

@@ -5,9 +5,11 @@ server that is away) stays an exception, and the worker knows what follows.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, assert_never
 
 from reconciler.kube import fence, probe_job, write
+from reconciler.kube.errors import Exists
 from reconciler.kube.fence import Fence, NotLeader
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model.gpu import LearnedFigure
@@ -25,8 +27,11 @@ from reconciler.model.plan import (
     SetTaint,
 )
 from reconciler.runtime.clock import Clock
-from reconciler.runtime.errors import Gone, Rejected, Stale
+from reconciler.runtime.errors import Forbidden, Gone, Rejected, Stale, Unavailable
 from reconciler.runtime.transport import Request, Transport
+
+_FOR_NOW = (Stale, Unavailable)
+"""What may go well the next time."""
 
 
 class Learner(Protocol):
@@ -36,7 +41,7 @@ class Learner(Protocol):
 
 
 class KubeActuator:
-    """Carries out actions in order and stops at the first that is not done."""
+    """Carries out actions in order and stops at the first that is not done, unless it is an event."""
 
     def __init__(
         self, transport: Transport, *, may_write: Fence, probe: ProbeJobSettings, catalog: Learner, clock: Clock
@@ -48,17 +53,32 @@ class KubeActuator:
         self._clock = clock
 
     async def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
-        """One outcome for each action that was tried. Raises what `runtime.errors` names."""
+        """One outcome for each action that was done. Raises what `runtime.errors` names.
+
+        An event that cannot be told holds up nothing else, and is raised in the end. Where it may be told later, the
+        node's condition goes on saying what was told last, so that the event stays due.
+        """
         outcomes: list[Outcome] = []
+        untold: Exception | None = None
         for action in actions:
-            outcomes.append(await self._one(action))
+            try:
+                outcomes.append(await self._one(_unsaid(action) if isinstance(untold, _FOR_NOW) else action))
+            except (*_FOR_NOW, Forbidden, Rejected) as error:
+                if isinstance(error, NotLeader) or not isinstance(action, Announce):
+                    raise
+                untold = untold if isinstance(untold, _FOR_NOW) else error
+                continue
             if not isinstance(outcomes[-1], Done):
                 break
+        if untold is not None:
+            raise untold
         return outcomes
 
     async def _one(self, action: Action) -> Outcome:
         match action:
-            case Advertise():
+            case Advertise(_, resources, labels, annotations, condition):
+                if not (resources or labels or annotations or condition):
+                    return Done()
                 return await self._on_one(write.advertise(action, self._clock.now()))
             case ClearTaint():
                 return await self._on_one(write.clear_taint(action))
@@ -97,9 +117,7 @@ class KubeActuator:
         """The name says all, so one that exists is the one that was wanted."""
         try:
             await self._send(request)
-        except NotLeader:
-            raise
-        except Stale:
+        except Exists:
             pass
         except Gone as error:
             raise Rejected(f"{error}: the namespace is missing") from error
@@ -107,6 +125,11 @@ class KubeActuator:
 
     async def _send(self, request: Request) -> None:
         await fence.send(self._transport, self._may_write, request)
+
+
+def _unsaid(action: Action) -> Action:
+    """The action without the word that people have been told."""
+    return replace(action, condition=None) if isinstance(action, Advertise) else action
 
 
 class Rehearsal:

@@ -13,6 +13,10 @@ class Expired(Stale):
     """410: the version that was named is older than the server remembers; list again."""
 
 
+class Exists(Stale):
+    """Something of that name is there already."""
+
+
 class UidMismatch(Gone):
     """The object has been replaced by a namesake since it was looked at."""
 
@@ -66,7 +70,8 @@ def meaning(what: str, code: int, status: Status, retry_after: float | None = No
         case 404:
             return Gone(why)
         case 409:
-            return Stale(why)
+            # The other reason, Conflict, comes from a POST too: a quota that was counted at the same moment.
+            return Exists(why) if status.reason == "AlreadyExists" else Stale(why)
         case 410:
             return Expired(why)
         case 408 | 429:

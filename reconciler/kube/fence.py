@@ -26,4 +26,4 @@ def unfenced() -> float:
 
 async def send(transport: Transport, fence: Fence, request: Request) -> Response:
     """Write while we may: no longer than leadership lasts. Raises NotLeader and what `ask` raises."""
-    return await ask(transport, replace(request, timeout=min(LONGEST_WRITE, fence())))
+    return await ask(transport, replace(request, timeout=min(request.timeout, LONGEST_WRITE, fence())))

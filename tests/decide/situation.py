@@ -20,9 +20,9 @@ SUM = CapacityPolicy(multi_gpu=MultiGpu.SUM)
 LARGEST = CapacityPolicy(multi_gpu=MultiGpu.LARGEST)
 NO_PROBE = CapacityPolicy(probe=False)
 TAKES_ALL = CapacityPolicy(margin_mib=20000)
-JOIN = ["Advertise", "RunProbe", "Announce"]
-SAY = ["Advertise", "Announce"]
-TEACH = ["Advertise", "Learn", "Announce"]
+JOIN = ["Announce", "Advertise", "RunProbe"]
+SAY = ["Announce", "Advertise"]
+TEACH = ["Announce", "Advertise", "Learn"]
 
 
 def failed(reason: ProbeReason, message: str = "") -> ProbeFailed:

@@ -170,7 +170,7 @@ ROWS = [
         facts_of(node(annotation=UnreadableRecord("v is 9")), spec=T4.spec()),
         Reason.PROVISIONAL,
         14592,
-        ["Advertise", "RunProbe", "Announce", "Announce"],
+        ["Announce", "Announce", "Advertise", "RunProbe"],
         "could not be read (v is 9) and is rebuilt",
     ),
 ]

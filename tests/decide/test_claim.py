@@ -155,7 +155,7 @@ def test_a_foreign_value_is_taken_over_by_default(capacity: int | None, allocata
 def test_a_foreign_value_is_left_alone_where_the_policy_says_so(capacity: int | None, allocatable: int | None) -> None:
     facts, plans = settled(facts_of(standing(node(), capacity, allocatable), spec=T4.spec()), LEAVE)
 
-    assert [(what.reason, kinds(what)) for what in plans] == [(Reason.FOREIGN_VALUE, ["Advertise", "Announce"])]
+    assert [(what.reason, kinds(what)) for what in plans] == [(Reason.FOREIGN_VALUE, ["Announce", "Advertise"])]
     assert "ours would be 14592 MiB" in plans[0].because
     assert (facts.node.capacity.get(MINE), facts.node.allocatable.get(MINE)) == (capacity, allocatable)
     assert facts.node.condition is not None

@@ -9,7 +9,7 @@ from reconciler.decide.capacity import CapacityFacts, plan
 from reconciler.model import names
 from reconciler.model.gpu import NoGpu, SpecUnknown
 from reconciler.model.node import InstanceType, Taint
-from reconciler.model.plan import Advertise, ClearTaint, RunProbe
+from reconciler.model.plan import Advertise, Announce, ClearTaint, RunProbe
 from reconciler.model.policy import CapacityPolicy, ExistingValue, MultiGpu
 from reconciler.model.probe_report import GpuReading, ProbeReason, ProbeReport
 from reconciler.model.probe_state import NotProbed, Probed, ProbeFailed, Probing
@@ -32,19 +32,32 @@ def told(facts: CapacityFacts, policy: CapacityPolicy = POLICY) -> tuple[Capacit
 def test_a_join() -> None:
     """Advertised at once, probed, verified, taught, opened to pods; then quiet."""
     facts, story = told(facts_of(node(taints=HELD), spec=T4.spec()))
-    assert story == [(Reason.PROVISIONAL, ["Advertise", "RunProbe", "Announce"])]
+    assert story == [(Reason.PROVISIONAL, ["Announce", "Advertise", "RunProbe"])]
     assert "stays until the probe has answered" in plan(facts, POLICY, NOW).because
 
     facts, story = told(replace(facts, probe=Probing(NOW)))
     assert story == []
 
     facts, story = told(replace(facts, probe=T4.probed()))
-    assert story == [(Reason.VERIFIED, ["Advertise", "Learn", "Announce"]), (Reason.VERIFIED, ["ClearTaint"])]
+    assert story == [(Reason.VERIFIED, ["Announce", "Advertise", "Learn"]), (Reason.VERIFIED, ["ClearTaint"])]
     assert facts.node.taints == OTHERS
     assert facts.node.allocatable[POLICY.resource] == 14910 * MIB
 
     facts, story = told(replace(facts, probe=NotProbed()))
     assert story == [], "the record remembers the probe when its Job is gone"
+
+
+def test_an_event_goes_out_before_the_condition_and_stays_due_until_that_says_so() -> None:
+    """Whatever else was done meanwhile: people are told at least once, and in the same words."""
+    facts = facts_of(node(), spec=T4.spec())
+    what = plan(facts, POLICY, NOW)
+    assert kinds(what)[0] == "Announce"
+
+    untold = [replace(one, condition=None) if isinstance(one, Advertise) else one for one in what.actions]
+    facts = after(facts, replace(what, actions=tuple(untold)))
+    again = plan(facts, POLICY, NOW)
+    assert only(again, Announce) == only(what, Announce)
+    assert only(again, Advertise) == Advertise(facts.node.key, condition=only(what, Advertise).condition)
 
 
 @pytest.mark.parametrize("probe", [NotProbed(), T4.probed()], ids=["provisional", "verified"])
@@ -107,7 +120,7 @@ def test_a_reboot_runs_one_probe_and_changes_no_figure_meanwhile() -> None:
     assert facts.node.capacity[POLICY.resource] == before
 
     facts, story = told(replace(facts, probe=T4.probed(at=NOW)))
-    assert story == [(Reason.VERIFIED, ["Advertise", "Announce"])]
+    assert story == [(Reason.VERIFIED, ["Announce", "Advertise"])]
     assert isinstance(facts.node.record, CapacityRecord)
     assert (facts.node.record.boot_id, facts.node.record.serial) == ("boot-2", 0)
 
@@ -117,7 +130,7 @@ def test_an_instance_that_was_started_again_as_another_type_forgets_the_old_gpu(
     view = replace(facts.node, boot_id="boot-2", instance_type=InstanceType("g5.xlarge"))
     facts, story = told(facts_of(view, spec=A10G.spec()))
 
-    assert story == [(Reason.PROVISIONAL, ["Advertise", "RunProbe", "Announce"])]
+    assert story == [(Reason.PROVISIONAL, ["Announce", "Advertise", "RunProbe"])]
     assert facts.node.labels[names.LABEL_MODEL] == "A10G"
     assert isinstance(facts.node.record, CapacityRecord)
     assert facts.node.record.probe is None
@@ -191,7 +204,7 @@ def test_the_answer_of_a_later_try_counts_even_if_the_nodes_clock_went_back() ->
 def test_the_startup_taint_stays_until_the_device_plugin_has_its_gpus() -> None:
     view = node(capacity={"pods": 29, "nvidia.com/gpu": 0}, taints=HELD)
     facts, story = told(facts_of(view, spec=T4.spec(), probe=T4.probed()))
-    assert [words for _, words in story] == [["Advertise", "Learn", "Announce"]]
+    assert [words for _, words in story] == [["Announce", "Advertise", "Learn"]]
     assert "until the device plugin offers nvidia.com/gpu" in plan(facts, POLICY, NOW).because
 
     shared = {**facts.node.allocatable, "nvidia.com/gpu.shared": 4}
@@ -284,7 +297,7 @@ def test_a_node_that_only_the_taint_hinted_at_stays_known_when_the_taint_is_gone
     sliced = Probed(ProbeReport(gpus=(GpuReading(0, mig=()),)), NOW)
     facts, story = told(facts_of(node("g9.xlarge", capacity={}, taints=HELD), spec=unknown, probe=sliced))
 
-    assert story == [(Reason.MIG, ["Advertise", "Announce"]), (Reason.MIG, ["ClearTaint"])]
+    assert story == [(Reason.MIG, ["Announce", "Advertise"]), (Reason.MIG, ["ClearTaint"])]
     assert plan(facts, POLICY, NOW).reason is Reason.MIG
 
 
@@ -293,5 +306,5 @@ def test_a_node_of_the_same_name_after_the_first_starts_afresh() -> None:
     facts, _ = told(facts_of(node(), spec=T4.spec(), probe=T4.probed()))
     again, story = told(replace(facts, node=node(boot_id="boot-9"), probe=NotProbed()))
 
-    assert story == [(Reason.LEARNED, ["Advertise", "RunProbe", "Announce"])]
+    assert story == [(Reason.LEARNED, ["Announce", "Advertise", "RunProbe"])]
     assert again.node.capacity[POLICY.resource] == 14910 * MIB

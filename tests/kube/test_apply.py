@@ -19,7 +19,7 @@ from reconciler.runtime.errors import Forbidden, Rejected, Stale, Unavailable
 from reconciler.runtime.transport import Response
 from reconciler.sandbox.encoding import decode
 from reconciler.sandbox.faults import Answer, Late, Unreachable
-from reconciler.sandbox.mishaps import ERROR_500_HTML, FORBIDDEN, THROTTLED
+from reconciler.sandbox.mishaps import CONFLICT, ERROR_500_HTML, FORBIDDEN, THROTTLED
 from tests.kube.world import World, virtual
 
 MEMORY = "veriff.com/gpu-memory"
@@ -243,6 +243,16 @@ async def test_a_probe_is_ordered_once_however_often_it_is_asked_for() -> None:
 
 
 @virtual
+async def test_a_conflict_that_is_none_of_names_orders_no_probe() -> None:
+    """A quota that somebody changes at the same moment: the Job is not there."""
+    acting = Acting()
+    acting.world.faults.add(CONFLICT, path="/jobs$")
+
+    with pytest.raises(Stale):
+        await acting.actuator.apply([RunProbe(acting.node(), "b1", None)])
+
+
+@virtual
 async def test_a_missing_namespace_is_a_fault_of_the_set_up_and_not_a_lost_node() -> None:
     acting = Acting()
     missing = Response(404, b'{"kind":"Status","code":404,"message":"namespaces \\"gpu\\" not found"}')
@@ -282,6 +292,85 @@ async def test_a_long_node_name_and_a_long_text_make_an_event_all_the_same() -> 
     assert len(event["metadata"]["name"]) <= 253
     assert ".." not in event["metadata"]["name"]
     assert len(event["message"].encode()) <= 1024
+
+
+DESCRIBED = b'{"kind":"Status","code":422,"message":"message: Invalid"}'
+MISSING = b'{"kind":"Status","code":404,"message":"namespaces \\"default\\" not found"}'
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (THROTTLED, Unavailable),
+        (ERROR_500_HTML, Unavailable),
+        (Unreachable(), Unavailable),
+        (Late(3600), Unavailable),
+        (CONFLICT, Stale),
+    ],
+    ids=["throttled", "500", "no route", "silence", "a quota that others change"],
+)
+@virtual
+async def test_an_event_that_cannot_be_told_now_stays_due_and_holds_up_nothing_else(
+    fault: Any, error: type[Exception]
+) -> None:
+    """The value and the probe come all the same, seconds later at most; the condition does not say that it was told."""
+    acting = Acting()
+    key = acting.node(status=STATUS)
+    rule = acting.world.faults.add(fault, path="/events")
+    plan: list[Action] = [
+        Announce(key, Reason.VERIFIED, "well"),
+        Advertise(key, {MEMORY: MIB}, condition=condition(acting.world.clock.now())),
+        RunProbe(key, "b1", None),
+    ]
+    before = acting.world.clock.now()
+
+    with pytest.raises(error, match="events"):
+        await acting.actuator.apply(plan)
+    assert acting.world.clock.now() - before <= timedelta(seconds=2)
+    node = acting.read()
+    assert node["status"]["allocatable"][MEMORY] == "1Mi"
+    assert node["status"]["conditions"] == STATUS["conditions"]
+    assert len(acting.world.do("GET", "/apis/batch/v1/namespaces/gpu/jobs")["items"]) == 1
+
+    acting.world.faults.remove(rule)
+    assert await acting.actuator.apply(plan) == [Done()] * 3
+    assert names.CONDITION in [one["type"] for one in acting.read()["status"]["conditions"]]
+
+
+@virtual
+async def test_a_condition_alone_is_not_written_while_its_event_cannot_be_told() -> None:
+    acting = Acting()
+    key = acting.node(status=STATUS)
+    acting.world.faults.add(THROTTLED, path="/events", times=1)
+    plan: list[Action] = [
+        Announce(key, Reason.VERIFIED, "a"),
+        Announce(key, Reason.VERIFIED, "b"),
+        Advertise(key, condition=condition(acting.world.clock.now())),
+    ]
+
+    with pytest.raises(Unavailable):
+        await acting.actuator.apply(plan)
+    assert [call.split()[0] for call in acting.world.calls()] == ["POST", "POST"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [(FORBIDDEN, Forbidden), (Answer(Response(422, DESCRIBED)), Rejected), (Answer(Response(404, MISSING)), Rejected)],
+    ids=["no right", "refused", "no namespace"],
+)
+@virtual
+async def test_an_event_that_will_never_be_told_is_waited_for_by_nothing(fault: Any, error: type[Exception]) -> None:
+    """It is raised, so that the log tells of it, and the next turn has nothing left to do."""
+    acting = Acting()
+    key = acting.node(status=STATUS)
+    acting.world.faults.add(fault, path="/events")
+    said = condition(acting.world.clock.now())
+
+    with pytest.raises(error, match="events"):
+        await acting.actuator.apply(
+            [Announce(key, Reason.VERIFIED, "well"), Advertise(key, {MEMORY: MIB}, {}, {}, said)]
+        )
+    assert names.CONDITION in [one["type"] for one in acting.read()["status"]["conditions"]]
 
 
 @virtual

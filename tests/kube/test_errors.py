@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reconciler.kube.errors import Expired, UidMismatch, meaning, status_of
+from reconciler.kube.errors import Exists, Expired, UidMismatch, meaning, status_of
 from reconciler.runtime.errors import Forbidden, Gone, Rejected, Stale, Unavailable
 
 TABLE = [
@@ -32,6 +32,13 @@ def test_a_status_has_one_meaning(code: int, word: type[Exception]) -> None:
 
     assert type(error) is word
     assert str(error) == f"GET /x: {code} why"
+
+
+def test_a_name_that_is_taken_is_told_apart_from_a_change_at_the_same_time() -> None:
+    taken = meaning("POST /x", 409, status_of(b'{"kind":"Status","message":"why","reason":"AlreadyExists"}'))
+    changed = meaning("POST /x", 409, status_of(b'{"kind":"Status","message":"why","reason":"Conflict"}'))
+
+    assert (type(taken), type(changed)) == (Exists, Stale)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ class OfNode:
 
     advertised: int | None
     reason: str
+    told: str
+    """The reason of the newest event."""
     message: str
     labels: tuple[tuple[str, str], ...]
     taints: tuple[str, ...]
@@ -50,6 +52,7 @@ def _of(play: Stage, name: str) -> OfNode:
     return OfNode(
         advertised=play.advertised(name),
         reason=play.reason(name),
+        told="".join(play.events(name)[-1:]),
         message=str(play.condition(name).get("message", "")),
         labels=tuple(sorted(play.labels(name).items())),
         taints=tuple(play.taints(name)),
