@@ -1,6 +1,7 @@
 """How far is the probe of each node's present boot? Jobs and pods, put together when asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import anyio
 
@@ -12,6 +13,16 @@ from reconciler.model.probe_state import NotProbed, ProbeState
 
 SETTLE = 15.0
 """Seconds. Jobs and pods come by two watches; a Job's end may overtake the last word of its pod by so much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """A Job and its pods, those that are gone as they were last seen."""
+
+    job: JobView
+    pods: tuple[ProbePodView, ...]
+    settled: bool
+    """The Job's end is old enough: no more words of its pods are on their way."""
 
 
 class ProbeCache:
@@ -39,13 +50,22 @@ class ProbeCache:
 
     def state(self, node: NodeView) -> ProbeState:
         """What the newest Job of this very node and boot tells."""
-        jobs = self._by_boot.get((node.key.uid, node.boot_id))
+        newest = self.newest(node)
+        return NotProbed() if newest is None else verdict(newest.job, newest.pods, settled=newest.settled)
+
+    def newest(self, node: NodeView, name: str = "") -> Newest | None:
+        """The newest Job of this very node and boot, or the one of that name, with all that is known of its pods."""
+        jobs = [job for job in self.of_boot(node) if name in ("", job.name)]
         if not jobs:
-            return NotProbed()
-        job = max(jobs.values(), key=lambda job: (job.created, job.name))
-        pods = list(self._evidence.get(job.uid, {}).values())
+            return None
+        job = max(jobs, key=lambda job: (job.created, job.name))
+        pods = tuple(self._evidence.get(job.uid, {}).values())
         ended = self._ended.get(job.uid)
-        return verdict(job, pods, settled=ended is not None and self._time() - ended >= SETTLE)
+        return Newest(job, pods, settled=ended is not None and self._time() - ended >= SETTLE)
+
+    def of_boot(self, node: NodeView) -> Collection[JobView]:
+        """All Jobs of this very node and boot."""
+        return self._by_boot.get((node.key.uid, node.boot_id), {}).values()
 
     def _job_changed(self, before: JobView | None, after: JobView | None) -> None:
         if before is not None:

@@ -80,7 +80,7 @@ def _ended(ended: ContainerEnd, job: JobEnd | None) -> _Evidence:
     code, at = ended.exit_code, ended.at
     final = code == 0 or code >= FIRST_FINAL_EXIT_CODE
     try:
-        report = _report(ended.message)
+        report = report_in(ended.message)
     except ReportError as error:
         return _without_report(ended, job, str(error))
     if report.error is None:
@@ -88,7 +88,7 @@ def _ended(ended: ContainerEnd, job: JobEnd | None) -> _Evidence:
     return _Evidence(Grade.REASON, ProbeFailed(report.error, _told(report), at), final)
 
 
-def _report(message: str) -> ProbeReport:
+def report_in(message: str) -> ProbeReport:
     """The report, or the one in the last line where the kubelet had to fall back to the log. Raises ReportError."""
     last = message.strip().rpartition("\n")[2]
     with contextlib.suppress(ReportError):

@@ -54,6 +54,7 @@ class ProbePodView:
     message: str = ""
     """Of the pod as a whole: why the kubelet refused it."""
     unschedulable: str = ""
+    scheduled: bool = False
     waiting_reason: str = ""
     waiting_message: str = ""
     running: bool = False
@@ -160,6 +161,7 @@ def probe_pod(wire: ProbePodWire, odd: Odd) -> ProbePodView:
         reason=status.reason or "",
         message=status.message or "",
         unschedulable=_unschedulable(status),
+        scheduled=any(one.type == "PodScheduled" and one.status == "True" for one in status.conditions or ()),
         waiting_reason=waiting.reason or "",
         waiting_message=waiting.message or "",
         running=state.running is not None,
