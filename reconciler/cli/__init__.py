@@ -3,10 +3,10 @@
 The imports below are what makes a command known; their order is the order of `--help`.
 """
 
-from reconciler.cli import explain, profiles, run, settings
+from reconciler.cli import explain, profiles, run, settings, verify
 from reconciler.cli.base import app
 
-__all__ = ["app", "explain", "main", "profiles", "run", "settings"]
+__all__ = ["app", "explain", "main", "profiles", "run", "settings", "verify"]
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from reconciler.settings.names import DELIMITER, PREFIX
 from reconciler.settings.probing import ProbeSettings
 from reconciler.settings.running import LeaderSettings, LogSettings, ServerSettings, WorkSettings
 from reconciler.settings.shape import SettingPath
+from reconciler.settings.verifying import VerifySettings
 
 
 class Settings(BaseSettings):
@@ -21,6 +22,7 @@ class Settings(BaseSettings):
 
     capacity: CapacitySettings = Field(default_factory=CapacitySettings)
     probe: ProbeSettings = Field(default_factory=ProbeSettings)
+    verify: VerifySettings = Field(default_factory=VerifySettings)
     kubernetes: KubernetesSettings = Field(default_factory=KubernetesSettings)
     aws: AwsSettings = Field(default_factory=AwsSettings)
     catalog: CatalogSettings = Field(default_factory=CatalogSettings)
