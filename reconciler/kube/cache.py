@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from reconciler.kube.news import News, Seen, Synced, Vanished
 from reconciler.model import names
-from reconciler.model.node import InstanceType, NodeClaimView, NodeName, NodeView
+from reconciler.model.node import InstanceType, NodeClaimView, NodeName, NodeView, Resources
 from reconciler.model.workload import PodView
 
 V = TypeVar("V")
@@ -104,13 +104,22 @@ class NodeCache(Mirror[NodeView]):
 
 
 class PodCache(Mirror[PodView]):
-    """What pods hold, by node. `changed` gets the node of a pod that begins or ceases to hold one of `resources`."""
+    """What pods hold, by node.
+
+    `changed` gets the node of a pod that begins or ceases to hold one of `resources`, or one whose name begins with
+    one of `prefixes`.
+    """
 
     def __init__(
-        self, resources: Collection[str] = (), changed: Callable[[NodeName], None] = lambda name: None
+        self,
+        resources: Collection[str] = (),
+        changed: Callable[[NodeName], None] = lambda name: None,
+        *,
+        prefixes: tuple[str, ...] = (),
     ) -> None:
         super().__init__()
         self._resources = frozenset(resources)
+        self._prefixes = prefixes
         self._node_changed = changed
         self._totals: dict[NodeName, dict[str, int]] = {}
         self._on_node: dict[NodeName, dict[str, PodView]] = {}
@@ -139,10 +148,16 @@ class PodCache(Mirror[PodView]):
             if pod is None:
                 continue
             self._shift(pod, sign)
-            if not self._resources.isdisjoint(pod.requests):
+            if self._matters(pod.requests):
                 touched.add(pod.node)
         for node in touched:
             self._node_changed(node)
+
+    def _matters(self, requests: Resources) -> bool:
+        if not self._resources.isdisjoint(requests):
+            return True
+        prefixes = self._prefixes
+        return bool(prefixes) and any(name.startswith(prefixes) for name in requests)
 
     def _shift(self, pod: PodView, sign: int) -> None:
         totals = self._totals.setdefault(pod.node, {})
@@ -164,14 +179,34 @@ class PodCache(Mirror[PodView]):
 
 
 class ClaimCache(Mirror[NodeClaimView]):
-    """Karpenter's promises. `promised` gets each instance type that a claim newly names."""
+    """Karpenter's promises.
 
-    def __init__(self, promised: Callable[[InstanceType], None] = lambda kind: None) -> None:
+    `promised` gets each instance type that a claim newly names. `changed` gets the node of a claim whose word on that
+    node is another now: that it is there, its conditions, or what is asked and expected of it.
+    """
+
+    def __init__(
+        self,
+        promised: Callable[[InstanceType], None] = lambda kind: None,
+        changed: Callable[[NodeName], None] = lambda name: None,
+    ) -> None:
         super().__init__()
         self._promised = promised
-        self.on_change(self._name)
+        self._node_changed = changed
+        self._by_node: dict[NodeName, NodeClaimView] = {}
+        self.on_change(self._index)
 
-    def _name(self, before: NodeClaimView | None, after: NodeClaimView | None) -> None:
+    def of_node(self, node: NodeName) -> NodeClaimView | None:
+        """The claim that the node came from; None where Karpenter did not make it, or its claim names no node yet."""
+        return self._by_node.get(node)
+
+    def _index(self, before: NodeClaimView | None, after: NodeClaimView | None) -> None:
         known = before.instance_type if before is not None else None
         if after is not None and after.instance_type is not None and after.instance_type != known:
             self._promised(after.instance_type)
+        if before is not None and before.node is not None and self._by_node.get(before.node) == before:
+            del self._by_node[before.node]
+        if after is not None and after.node is not None:
+            self._by_node[after.node] = after
+        for node in sorted({one.node for one in (before, after) if one is not None and one.node is not None}):
+            self._node_changed(node)

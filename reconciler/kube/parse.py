@@ -9,7 +9,7 @@ import msgspec
 
 from reconciler.kube.managed_fields import writer_of_profile
 from reconciler.kube.sharing import Shared
-from reconciler.kube.wire import ClaimWire, ConditionWire, NodeWire, Number, TaintWire
+from reconciler.kube.wire import ClaimSpec, ClaimStatus, ClaimWire, ConditionWire, NodeWire, Number, TaintWire
 from reconciler.model import names, quantity, record, sharing_record
 from reconciler.model.node import (
     Condition,
@@ -29,6 +29,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands in for a time that is missing or unreadable."""
 
 _OURS = (names.CONDITION, names.SHARING_CONDITION)
+_OF_CLAIMS = (names.KARPENTER_CLAIM_INITIALIZED, names.KARPENTER_CLAIM_CONSISTENT)
 
 _AMOUNTS = msgspec.json.Decoder(dict[str, Number | None] | None)
 
@@ -127,15 +128,19 @@ def _condition(wire: ConditionWire, odd: Odd) -> Condition:
 
 def node_claim(wire: ClaimWire, odd: Odd) -> NodeClaimView:
     """A NodeClaim. Before Karpenter has chosen, the type is known only where the requirements leave one choice."""
-    del odd  # nothing in a claim can be odd in a way that matters
+    spec, status = wire.spec or ClaimSpec(), wire.status or ClaimStatus()
     kind = (wire.metadata.labels or {}).get(names.LABEL_INSTANCE_TYPE)
     if not kind:
-        for one in (wire.spec.requirements if wire.spec is not None else None) or ():
+        for one in spec.requirements or ():
             if one.key == names.LABEL_INSTANCE_TYPE and one.operator == "In" and len(one.values or ()) == 1:
                 kind = (one.values or [""])[0]
-    node = wire.status.node_name if wire.status is not None else None
+    found = {one.type: _condition(one, odd) for one in status.conditions or () if one.type in _OF_CLAIMS}
     return NodeClaimView(
         name=wire.metadata.name,
         instance_type=InstanceType(kind) if kind else None,
-        node=NodeName(node) if node else None,
+        node=NodeName(status.node_name) if status.node_name else None,
+        initialized=found.get(names.KARPENTER_CLAIM_INITIALIZED),
+        consistent=found.get(names.KARPENTER_CLAIM_CONSISTENT),
+        requests=amounts_of(spec.resources.requests if spec.resources is not None else None, odd, "spec.resources"),
+        capacity=amounts_of(status.capacity, odd, "status.capacity"),
     )

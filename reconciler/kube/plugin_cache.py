@@ -28,28 +28,28 @@ class PluginCache:
         self.configs.on_change(lambda before, after: config_changed())
         self.pods.on_change(self._index)
         self._changed = changed
-        self._on_node: dict[NodeName, dict[str, PluginPod]] = {}
+        self._pods_on: dict[NodeName, dict[str, PluginPod]] = {}
 
     @property
     def config(self) -> PluginConfig | None:
         """None: there is no such ConfigMap, or we may not read it."""
         return next(iter(self.configs.views()), None)
 
-    def pods_on(self, node: NodeName) -> tuple[PluginPod, ...]:
+    def on_node(self, node: NodeName) -> tuple[PluginPod, ...]:
         """The plugin's pods on the node, newest last; two for a moment while one replaces another."""
-        pods = self._on_node.get(node, {}).values()
+        pods = self._pods_on.get(node, {}).values()
         return tuple(sorted(pods, key=lambda pod: (pod.started or _NEVER, pod.ref.name)))
 
     def _index(self, before: PluginPod | None, after: PluginPod | None) -> None:
         touched = set()
         if before is not None:
-            here = self._on_node.get(before.node, {})
+            here = self._pods_on.get(before.node, {})
             here.pop(before.ref.uid, None)
             if not here:
-                self._on_node.pop(before.node, None)
+                self._pods_on.pop(before.node, None)
             touched.add(before.node)
         if after is not None:
-            self._on_node.setdefault(after.node, {})[after.ref.uid] = after
+            self._pods_on.setdefault(after.node, {})[after.ref.uid] = after
             touched.add(after.node)
         for node in sorted(touched):
             self._changed(node)

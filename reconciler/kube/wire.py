@@ -152,12 +152,19 @@ class Requirement(Struct, gc=False):
     values: list[str] | None = None
 
 
+class ClaimResources(Struct, gc=False):
+    requests: dict[str, Number | None] | None = None
+
+
 class ClaimSpec(Struct, gc=False):
     requirements: list[Requirement] | None = None
+    resources: ClaimResources | None = None
 
 
 class ClaimStatus(Struct, rename="camel", gc=False):
     node_name: str | None = None
+    conditions: list[ConditionWire] | None = None
+    capacity: dict[str, Number | None] | None = None
 
 
 class ClaimWire(Struct, gc=False):

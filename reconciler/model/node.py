@@ -116,3 +116,11 @@ class NodeClaimView:
     name: str
     instance_type: InstanceType | None
     node: NodeName | None
+    initialized: Condition | None = None
+    """Karpenter's `Initialized`: not True while a resource that was asked for is missing on the node."""
+    consistent: Condition | None = None
+    """Karpenter's `ConsistentStateFound`: False when the node has less than 90 % of what `capacity` says."""
+    requests: Resources = field(default_factory=dict)
+    """What the pods it was made for ask for together."""
+    capacity: Resources = field(default_factory=dict)
+    """What Karpenter expects of the node, overlays included; empty before launch."""
