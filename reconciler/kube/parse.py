@@ -10,7 +10,7 @@ import msgspec
 from reconciler.kube.managed_fields import writer_of_profile
 from reconciler.kube.sharing import Shared
 from reconciler.kube.wire import ClaimSpec, ClaimStatus, ClaimWire, ConditionWire, NodeWire, Number, TaintWire
-from reconciler.model import names, quantity, record, sharing_record
+from reconciler.model import names, quantity, record, sharing_record, verification_record
 from reconciler.model.node import (
     Condition,
     InstanceType,
@@ -79,6 +79,7 @@ class NodeParser:
         notes = meta.annotations
         text = notes.record if notes is not None else None
         sharing = notes.sharing_record if notes is not None else None
+        verified = notes.verified if notes is not None else None
         kind = labels.get(names.LABEL_INSTANCE_TYPE) or labels.get(names.LABEL_INSTANCE_TYPE_BETA)
         return NodeView(
             key=NodeKey(NodeName(meta.name), meta.uid or ""),
@@ -94,6 +95,7 @@ class NodeParser:
             record=record.parse(text) if text is not None else None,
             sharing_condition=ours.get(names.SHARING_CONDITION),
             sharing_record=sharing_record.parse(sharing) if sharing is not None else None,
+            verified=verification_record.parse(verified) if verified is not None else None,
             profile_writer=writer_of_profile(meta.managed_fields) if names.PLUGIN_CONFIG in labels else "",
             provider_id=(spec.provider_id if spec is not None else None) or "",
             os_image=sys.intern((info.os_image if info is not None else None) or ""),

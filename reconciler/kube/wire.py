@@ -65,6 +65,7 @@ class Bookmark(Struct, gc=False):
 class NodeAnnotations(Struct, gc=False):
     record: str | None = field(default=None, name=names.RECORD)
     sharing_record: str | None = field(default=None, name=names.SHARING_RECORD)
+    verified: str | None = field(default=None, name=names.VERIFIED)
 
 
 class NodeMeta(Meta, rename="camel"):

@@ -9,6 +9,7 @@ from typing import NewType
 from reconciler.model import names
 from reconciler.model.record import CapacityRecord, UnreadableRecord
 from reconciler.model.sharing_record import SharingRecord
+from reconciler.model.verification_record import VerificationRecord
 
 NodeName = NewType("NodeName", str)
 InstanceType = NewType("InstanceType", str)
@@ -73,6 +74,7 @@ class NodeView:
     """Our own annotation as it stands."""
     sharing_condition: Condition | None = None
     sharing_record: SharingRecord | UnreadableRecord | None = None
+    verified: VerificationRecord | UnreadableRecord | None = None
     profile_writer: str = ""
     """The field manager that last wrote the label names.PLUGIN_CONFIG; empty without label, or where nobody says."""
     provider_id: str = ""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from reconciler.model.gpu import LearnedFigure
 from reconciler.model.node import Condition, InstanceType, NodeKey, Taint
 from reconciler.model.reasons import ClaimReason, Reason, SharingReason
+from reconciler.model.verification import VerifyReason
 from reconciler.model.workload import PodRef
 
 
@@ -81,7 +82,7 @@ class Announce:
     """One Kubernetes Event on the node; the same reason and text within an hour is the same Event."""
 
     node: NodeKey
-    reason: Reason | SharingReason | ClaimReason
+    reason: Reason | SharingReason | ClaimReason | VerifyReason
     message: str
     warning: bool = False
 
