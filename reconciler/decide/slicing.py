@@ -1,13 +1,16 @@
 """Which profile should the node's GPUs have, and does the device plugin follow? Reads in the order a node lives."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.decide import (
     fencing,
     following,
+    foreign_label,
     label_owner,
+    offered_anyway,
     offered_profile,
+    offered_slots,
     others_sharing,
     rule,
     sharing_words,
@@ -26,7 +29,6 @@ from reconciler.model import names
 from reconciler.model.plan import Action
 from reconciler.model.policy import SlicingPolicy
 from reconciler.model.reasons import SharingReason
-from reconciler.model.sharing import Profile
 from reconciler.model.sharing_record import SharingRecord
 
 __all__ = ["SharingDecision", "SharingFacts", "decide"]
@@ -101,9 +103,9 @@ def _without_rule(facts: SharingFacts, record: SharingRecord) -> Answer:
 
 
 def _withdrawn(reason: SharingReason, because: str, facts: SharingFacts, record: SharingRecord) -> Answer:
-    """Our condition says why it says nothing more. The label stays: to remove it would switch the node by surprise.
+    """Our condition goes. The label stays, since to remove it would switch the node by surprise.
 
-    That it is ours is remembered with it, for a rule that comes back.
+    The annotation stays with it, to tell a rule that comes back that the label is ours.
     """
     value = facts.node.labels.get(names.PLUGIN_CONFIG)
     if value is None or value != record.profile:
@@ -137,87 +139,32 @@ def _with_rule(
         holds = "until the memory is known" if wanted.comes else ""
         return Answer(SharingReason.AWAITING_MEMORY, wanted.because, record, holds=holds)
     if why := others_sharing.host_plugin(node):
-        return _on_the_host(why, wanted, facts, policy, record)
+        host = offered_anyway.by_the_host(wanted, facts, policy, record)
+        return host or Answer(SharingReason.HOST_PLUGIN, why, record, profile=wanted.profile)
     owner = label_owner.of(node, record, wanted.profile)
     if owner is Owner.FOREIGN:
-        return _foreign(wanted, facts, record)
-    offered = offered_profile.of(wanted, facts.plugin, policy)
-    met = _met_without_label(wanted, offered, facts, policy, record)
+        return foreign_label.foreign(wanted, facts, record)
+    return _labelled(wanted, owner, facts, policy, record, now)
+
+
+def _labelled(
+    wanted: Wish, owner: Owner, facts: SharingFacts, policy: SlicingPolicy, record: SharingRecord, now: datetime
+) -> Answer:
+    """The answer where the label is ours to write, or right already."""
+    profile = offered_profile.of(wanted, facts.plugin, policy)
+    met = offered_anyway.by_default(wanted, profile, facts, policy, record)
     if met is not None:
         return met
-    contest = None
+    contender = record.contender
     if owner is Owner.REVERTED:
-        contest = label_owner.contest(node, record, facts.pool_label, policy, now)
+        contest = label_owner.contest(facts.node, record, facts.pool_label, policy, now)
         if contest.stopped:
-            record = replace(record, contender=contest.contender)
-            return _reverted(wanted, facts, contest, record)
-    if isinstance(offered, Fault):
-        holds = "" if offered.reason is SharingReason.MPS else "until that has changed"
-        return Answer(offered.reason, offered.because, record, holds=holds, profile=wanted.profile)
+            return foreign_label.reverted(wanted, facts, record, contest)
+        contender = contest.contender
+    if isinstance(profile, Fault):
+        holds = "" if profile.reason is SharingReason.MPS else "until that has changed"
+        return Answer(profile.reason, profile.because, record, holds=holds, profile=wanted.profile)
     if owner is Owner.RIGHT:
-        record = label_owner.adopted(record, wanted.profile)
-        return following.of(facts, wanted, offered, record, policy, now)
-    slots = following.slots(node, offered, memory.count, policy)
-    contender = contest.contender if contest is not None else record.contender
-    return switching.of(Switch(facts, wanted, slots, record, contender, policy, now))
-
-
-def _on_the_host(why: str, wanted: Wish, facts: SharingFacts, policy: SlicingPolicy, record: SharingRecord) -> Answer:
-    """A plugin that does not follow labels may still offer what is wanted, under either name."""
-    profile = _as_seen(wanted, facts)
-    if profile is not None:
-        for renamed in (False, True):
-            there = following.slots(facts.node, replace(profile, renamed=renamed), facts.memory.count, policy)
-            if there.right:
-                return following.met(facts, wanted, there, record)
-    return Answer(SharingReason.HOST_PLUGIN, why, record, profile=wanted.profile)
-
-
-def _met_without_label(
-    wanted: Wish, offered: Profile | Fault, facts: SharingFacts, policy: SlicingPolicy, record: SharingRecord
-) -> Answer | None:
-    """A plugin without our label may offer what is wanted by its default: then it is not made to start anew for it.
-
-    Behind the startup taint it is: no pod is hurt, and the node keeps its profile when the default changes.
-    """
-    node = facts.node
-    if names.PLUGIN_CONFIG in node.labels or (node.has_startup_taint and isinstance(offered, Profile)):
-        return None
-    profile = offered if isinstance(offered, Profile) else _as_seen(wanted, facts)
-    if profile is None:
-        return None
-    there = following.slots(node, profile, facts.memory.count, policy)
-    return following.met(facts, wanted, there, record) if there.right else None
-
-
-def _as_seen(wanted: Wish, facts: SharingFacts) -> Profile | None:
-    """The profile by the rule's count; for one that a person named, by the ConfigMap."""
-    if wanted.replicas is not None:
-        return Profile(wanted.replicas)
-    known = facts.plugin.profiles.get(wanted.profile) if facts.plugin is not None else None
-    return known if isinstance(known, Profile) else None
-
-
-def _foreign(wanted: Wish, facts: SharingFacts, record: SharingRecord) -> Answer:
-    value = facts.node.labels.get(names.PLUGIN_CONFIG)
-    why = (
-        f"{label_owner.who(facts.node, facts.pool_label)} set the label {names.PLUGIN_CONFIG}={value}, and it is left as"
-        f" it is; profile {wanted.profile} is wanted, {wanted.because}: remove the label, or the rule"
-    )
-    return Answer(SharingReason.FOREIGN_LABEL, why, record, profile=wanted.profile)
-
-
-def _reverted(wanted: Wish, facts: SharingFacts, contest: label_owner.Contest, record: SharingRecord) -> Answer:
-    value = facts.node.labels.get(names.PLUGIN_CONFIG)
-    now_it = f"it says {value}" if value is not None else "it is gone"
-    who = contest.contender
-    why = (
-        f"{who.who} wrote over our label {names.PLUGIN_CONFIG}={record.profile} {_times(who.count)} since"
-        f" {who.since.isoformat(timespec='seconds')}, now {now_it}, so we stopped for a while; profile {wanted.profile} is"
-        f" wanted, {wanted.because}: find who writes it (kubectl get node {facts.node.name} --show-managed-fields -o yaml)"
-    )
-    return Answer(SharingReason.REVERTED, why, record, profile=wanted.profile, revisit=contest.again_in)
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+        return following.of(facts, wanted, profile, label_owner.adopted(record, wanted.profile), policy, now)
+    there = offered_slots.of(facts.node, profile, facts.memory.count, policy)
+    return switching.of(Switch(facts, wanted, there, record, contender, policy, now))
