@@ -4,7 +4,7 @@ A cache, not a truth: what cannot be written is still known in memory, and asked
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeGuard
@@ -76,6 +76,10 @@ class CatalogStore:
         """The newest of what this process found and what is written down."""
         found = (self._figures.get(instance_type), self._reading.learned.get(instance_type))
         return max((figure for figure in found if figure is not None), key=lambda figure: figure.at, default=None)
+
+    def types(self) -> Collection[InstanceType]:
+        """Every type that something is known of, beyond the built-in table."""
+        return {*self._answers, *self._figures, *self._reading.asked, *self._reading.learned}
 
     def due(self, instance_type: InstanceType) -> bool:
         """EC2's own answers hold for `valid`; stand-ins for one, for `retry`."""

@@ -77,6 +77,8 @@ class Watcher(Generic[V]):
     ) -> None:
         self.source = source
         self.synced = anyio.Event()
+        self.absent = False
+        """The kind, an optional one, is not there or not for us: then no objects are no evidence."""
         self.counts = Counts()
         self.heard = 0.0
         """When the server last said anything, by the event loop's clock."""
@@ -219,10 +221,11 @@ class Watcher(Generic[V]):
         if self._present is not None and (item.view is not None or not item.readable):
             self._present.add(item.key)
 
-    def _complete(self) -> None:
+    def _complete(self, *, absent: bool = False) -> None:
         present, self._present = self._present or set(), None
         if not self._refused_streaming:
             self._lists = _Lists.STREAMED
+        self.absent = absent
         self._tell(Synced(present), "")
         self.synced.set()
 
@@ -240,7 +243,7 @@ class Watcher(Generic[V]):
         if self._present is None or not self.synced.is_set():
             self._report(Trouble(self.source.kind, "", f"{error}; looked for again every {self._pace.absent:g} s"))
         self._present = set()
-        self._complete()
+        self._complete(absent=True)
         await anyio.sleep(self._pace.absent)
 
     async def _pause(self, error: Exception) -> None:

@@ -1,7 +1,7 @@
 """What request is an action? Pure: the wire form of each write, and of nothing else."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -92,27 +92,29 @@ def restart_plugin(action: RestartPlugin) -> Request:
 
 
 def announce(action: Announce, now: datetime) -> Request:
+    """POST an Event on a node."""
+    about = {"apiVersion": "v1", "kind": "Node", "name": str(action.node.name), "uid": action.node.uid}
+    return event(about, action.reason.value, action.message, now, warning=action.warning)
+
+
+def event(about: Mapping[str, str], reason: str, message: str, now: datetime, *, warning: bool) -> Request:
     """POST an Event whose name says it all: the same words within the same hour are the same Event.
 
-    Core events, not events.k8s.io: both are stored alike, and `kubectl describe node` finds these by `involvedObject`.
+    `about` is an object without a namespace, as `involvedObject` spells it. Core events, not events.k8s.io: both are
+    stored alike, and `kubectl describe` finds these by `involvedObject`.
     """
-    note = _shortened(action.message)
-    said = f"{action.node.uid}/{action.reason.value}/{note}/{int(now.timestamp()) // 3600}"
+    note = _shortened(message)
+    said = f"{about['uid']}/{reason}/{note}/{int(now.timestamp()) // 3600}"
     digest = hashlib.sha256(said.encode()).hexdigest()[:16]
     at = _time(now)
     body = {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{str(action.node.name)[:200].rstrip('.-')}.{digest}", "namespace": EVENT_NAMESPACE},
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "name": str(action.node.name),
-            "uid": action.node.uid,
-        },
-        "reason": action.reason.value,
+        "metadata": {"name": f"{about['name'][:200].rstrip('.-')}.{digest}", "namespace": EVENT_NAMESPACE},
+        "involvedObject": dict(about),
+        "reason": reason,
         "message": note,
-        "type": "Warning" if action.warning else "Normal",
+        "type": "Warning" if warning else "Normal",
         "source": {"component": REPORTER},
         "reportingComponent": f"{names.DOMAIN}/{REPORTER}",
         "firstTimestamp": at,

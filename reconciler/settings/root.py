@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from reconciler.settings.capacity import CapacitySettings
 from reconciler.settings.doors import AwsSettings, CatalogSettings, KubernetesSettings
+from reconciler.settings.karpenter import KarpenterSettings
 from reconciler.settings.names import DELIMITER, PREFIX
 from reconciler.settings.probing import ProbeSettings
 from reconciler.settings.running import LeaderSettings, LogSettings, ServerSettings, WorkSettings
@@ -23,6 +24,7 @@ class Settings(BaseSettings):
     capacity: CapacitySettings = Field(default_factory=CapacitySettings)
     probe: ProbeSettings = Field(default_factory=ProbeSettings)
     verify: VerifySettings = Field(default_factory=VerifySettings)
+    karpenter: KarpenterSettings = Field(default_factory=KarpenterSettings)
     kubernetes: KubernetesSettings = Field(default_factory=KubernetesSettings)
     aws: AwsSettings = Field(default_factory=AwsSettings)
     catalog: CatalogSettings = Field(default_factory=CatalogSettings)

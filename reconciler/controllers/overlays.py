@@ -1,0 +1,168 @@
+"""Does Karpenter know what GPU nodes will offer? One key for all overlays, since Karpenter judges them together."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
+
+from reconciler.controllers.ports import Catalog, Plugins
+from reconciler.decide import overlays
+from reconciler.decide.expected import TypeFacts, least_seen, proven_mib
+from reconciler.decide.overlay_facts import OverlayFacts, refusals, refuses
+from reconciler.model.node import InstanceType, NodeView
+from reconciler.model.node_pool import NodePoolView
+from reconciler.model.overlay import (
+    Finding,
+    OverlayAction,
+    OverlayPlan,
+    OverlayPolicy,
+    OverlayView,
+    WriteOverlay,
+)
+from reconciler.model.plan import Lost, Outcome
+from reconciler.model.policy import CapacityPolicy, SlicingPolicy
+from reconciler.runtime.clock import Clock
+from reconciler.runtime.worker import Pass
+
+KEY = "overlays"
+
+
+class NodePools(Protocol):
+    def views(self) -> Collection[NodePoolView]: ...
+
+
+class AllOverlays(Protocol):
+    """Everybody's."""
+
+    def views(self) -> Collection[OverlayView]: ...
+
+
+class AllNodes(Protocol):
+    def all(self) -> Iterable[NodeView]: ...
+
+
+class KnownTypes(Catalog, Protocol):
+    def types(self) -> Collection[InstanceType]:
+        """All that EC2 or a probe has told of."""
+        ...
+
+
+class OverlayActuator(Protocol):
+    async def apply(self, actions: Sequence[OverlayAction]) -> Sequence[Outcome]: ...
+
+    async def tell(self, finding: Finding, about: OverlayView) -> None:
+        """An Event on the overlay."""
+        ...
+
+
+class OverlayObserver(Protocol):
+    """Who shows people how it stands with overlays."""
+
+    def overlays(self, plan: OverlayPlan) -> None: ...
+
+
+class Overlays:
+    """Look, decide, act. Without an actuator: only say what would be done."""
+
+    def __init__(
+        self,
+        *,
+        pools: NodePools,
+        overlays: AllOverlays,
+        nodes: AllNodes,
+        catalog: KnownTypes,
+        table: Collection[InstanceType],
+        plugins: Plugins,
+        pools_known: Callable[[], bool],
+        overlays_known: Callable[[], bool],
+        actuator: OverlayActuator | None,
+        observer: OverlayObserver,
+        wanted: Callable[[str], None],
+        memory: CapacityPolicy,
+        slicing: SlicingPolicy,
+        policy: OverlayPolicy,
+        clock: Clock,
+    ) -> None:
+        """`table`: the types of the built-in table. `wanted` puts KEY into the queue."""
+        self._pools = pools
+        self._overlays = overlays
+        self._nodes = nodes
+        self._catalog = catalog
+        self._table = frozenset(table)
+        self._plugins = plugins
+        self._pools_known = pools_known
+        self._overlays_known = overlays_known
+        self._actuator = actuator
+        self._observer = observer
+        self._wanted = wanted
+        self._memory = memory
+        self._slicing = slicing
+        self._policy = policy
+        self._clock = clock
+        self._told: frozenset[Finding] = frozenset()
+        self._announced: tuple[OverlayAction, ...] = ()
+
+    def node_changed(self, before: NodeView | None, after: NodeView | None) -> None:
+        """For the cache of nodes: most of what nodes say is nothing to overlays."""
+        if self._says(before) != self._says(after):
+            self._wanted(KEY)
+
+    async def reconcile(self, key: str) -> Pass:
+        """One turn, the same for every key. Raises what the doors raise; the worker knows what follows."""
+        plan = self.decide()
+        self._observer.overlays(plan)
+        news = [finding for finding in plan.findings if finding not in self._told]
+        lost: list[Outcome] = []
+        if self._actuator is not None:
+            outcomes = await self._actuator.apply(plan.actions)
+            lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
+            await self._tell(self._actuator, news)
+        quiet = not news and (not plan.actions or (self._actuator is None and plan.actions == self._announced))
+        self._told, self._announced = frozenset(plan.findings), plan.actions
+        return Pass(plan.revisit, _notes(plan, news, written=self._actuator is not None, lost=len(lost)), quiet)
+
+    def decide(self) -> OverlayPlan:
+        """The plan by what is known at this moment."""
+        return overlays.decide(self.facts(), self._memory, self._slicing, self._policy, self._clock.now())
+
+    def facts(self) -> OverlayFacts:
+        """All that is known at this moment, without asking anybody."""
+        nodes = list(self._nodes.all())
+        seen = least_seen(nodes, self._memory.resource)
+        catalog = self._catalog
+        return OverlayFacts(
+            pools=tuple(self._pools.views()),
+            overlays=tuple(self._overlays.views()),
+            types={
+                kind: TypeFacts(catalog.spec(kind), catalog.builtin(kind), catalog.learned(kind), seen.get(kind))
+                for kind in {*self._table, *catalog.types()}
+            },
+            plugin=self._plugins.config,
+            refusals=refusals(nodes),
+            pools_known=self._pools_known(),
+            overlays_known=self._overlays_known(),
+        )
+
+    async def _tell(self, actuator: OverlayActuator, news: Sequence[Finding]) -> None:
+        there = {one.name: one for one in self._overlays.views() if one.subject is not None}
+        for finding in news:
+            if finding.about in there:
+                await actuator.tell(finding, there[finding.about])
+
+    def _says(self, node: NodeView | None) -> tuple[object, ...] | None:
+        if node is None:
+            return None
+        mib, clause = proven_mib(node, self._memory.resource), refuses(node)
+        return (node.instance_type, mib, clause) if mib is not None or clause else None
+
+
+def _notes(plan: OverlayPlan, news: Sequence[Finding], *, written: bool, lost: int) -> tuple[tuple[str, object], ...]:
+    notes: list[tuple[str, object]] = [("overlays", len(plan.wanted))]
+    if plan.actions:
+        verb = "written" if written else "would_write"
+        notes.append((verb, [_name(action) for action in plan.actions]))
+    if news:
+        notes.append(("findings", [f"{finding.reason.value}: {finding.sentence}" for finding in news]))
+    return (*notes, ("lost", lost)) if lost else tuple(notes)
+
+
+def _name(action: OverlayAction) -> str:
+    return action.overlay.name if isinstance(action, WriteOverlay) else f"-{action.name}"
