@@ -1,6 +1,7 @@
 """Which answers can a node get? The closed lists of reasons, documented in docs/reasons.md.
 
-They are the reasons of the conditions `GPUMemoryReady` and `GPUSharingReady` and of `gpu-reconciler explain`.
+They are the reasons of the conditions `GPUMemoryReady` and `GPUSharingReady` and of `gpu-reconciler explain`; those on
+NodeClaims are reasons of Events only.
 """
 
 from enum import StrEnum
@@ -106,3 +107,12 @@ class SharingReason(StrEnum):
     """No rule is for the node: it is left alone."""
     NOT_READY = "NotReady"
     """Not registered with Karpenter yet, being disrupted or deleted, or without a GPU of NVIDIA's."""
+
+
+class ClaimReason(StrEnum):
+    """What Karpenter says of the node's NodeClaim, on account of something that is ours to bring."""
+
+    NOT_INITIALIZED = "NodeClaimNotInitialized"
+    """Karpenter waits for a resource, or for the startup taint to go; until then it never consolidates the node."""
+    INCONSISTENT = "NodeClaimInconsistent"
+    """The node has less of a resource than Karpenter planned with (its condition ConsistentStateFound)."""
