@@ -16,6 +16,7 @@ def verify_policy(settings: Settings) -> VerifyPolicy:
         gpu_resource=settings.capacity.gpu_resource,
         memory=quantity.units(settings.verify.gpu_memory),
         tolerance_percent=settings.capacity.tolerance_percent,
+        probe=settings.probe.enabled,
     )
 
 

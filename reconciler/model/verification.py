@@ -17,6 +17,8 @@ class VerifyPolicy:
     """Bytes of the memory resource that the pod asks for."""
     tolerance_percent: float = 10.0
     """Two figures of one GPU's memory agree within this."""
+    probe: bool = True
+    """Whether nodes are probed; without that a learned figure is all that will be known."""
     settle: timedelta = timedelta(seconds=15)
     """At join: the node's conditions must have stood so long, since one may come a moment after the other."""
     poll: timedelta = timedelta(seconds=30)
