@@ -5,13 +5,14 @@ assets/state-device-plugin), so a config-manager is known by any of its name, it
 chart gives its other DaemonSets the same labels, so those are known by what they run, and left out.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from reconciler.kube.container_failing import ContainerStatusWire, failing
 from reconciler.kube.parse import EPOCH, Odd, moment
-from reconciler.kube.probe_views import StateWire
 from reconciler.kube.wire import ConditionWire, Meta
 from reconciler.model.node import NodeName
 from reconciler.model.plugin import PluginPod
@@ -22,12 +23,9 @@ MANAGER_VARIABLE = "CONFIG_FILE_SRCDIR"
 NEIGHBOURS = ("gpu-feature-discovery", "mps-control-daemon")
 """What the chart's other DaemonSets run; both have a config-manager of their own."""
 
-LONGEST = 200
-"""Characters of what a container said last: it ends in a condition on the node."""
-
-_STARTING = ("", "ContainerCreating", "PodInitializing")
-_PULLING = ("ErrImagePull", "ImagePullBackOff")
 _ENDED = ("Succeeded", "Failed")
+_LACKS = re.compile(r"Insufficient [^\s,.]+(?:\.[^\s,.]+)*")
+"""The steady part of the scheduler's words, whose numbers of nodes change with the cluster."""
 
 
 class VariableWire(Struct, gc=False):
@@ -41,25 +39,40 @@ class PluginContainerWire(Struct, gc=False):
     env: list[VariableWire] | None = None
 
 
+class _Field(Struct, gc=False):
+    key: str | None = None
+    values: list[str] | None = None
+
+
+class _Term(Struct, rename="camel", gc=False):
+    match_fields: list[_Field] | None = None
+
+
+class _Terms(Struct, rename="camel", gc=False):
+    node_selector_terms: list[_Term] | None = None
+
+
+class _NodeAffinity(Struct, gc=False):
+    required: _Terms | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class _Affinity(Struct, rename="camel", gc=False):
+    node_affinity: _NodeAffinity | None = None
+
+
 class PluginPodSpec(Struct, rename="camel", gc=False):
     node_name: str | None = None
+    affinity: _Affinity | None = None
     containers: list[PluginContainerWire] | None = None
     init_containers: list[PluginContainerWire] | None = None
-
-
-class PluginStatusWire(Struct, rename="camel", gc=False):
-    name: str | None = None
-    image: str | None = None
-    state: StateWire | None = None
-    last_state: StateWire | None = None
 
 
 class PluginPodStatus(Struct, rename="camel", gc=False):
     phase: str | None = None
     start_time: str | None = None
     conditions: list[ConditionWire] | None = None
-    container_statuses: list[PluginStatusWire] | None = None
-    init_container_statuses: list[PluginStatusWire] | None = None
+    container_statuses: list[ContainerStatusWire] | None = None
+    init_container_statuses: list[ContainerStatusWire] | None = None
 
 
 class PluginPodWire(Struct, gc=False):
@@ -69,24 +82,36 @@ class PluginPodWire(Struct, gc=False):
 
 
 def plugin_pod(wire: PluginPodWire, odd: Odd) -> PluginPod | None:
-    """None: the pod is on no node, has ended or is being deleted, or is one of the plugin's neighbours."""
+    """None: the pod is for no node, has ended, is being deleted, or is one of the plugin's neighbours."""
     meta, spec, status = wire.metadata, wire.spec or PluginPodSpec(), wire.status or PluginPodStatus()
-    if not spec.node_name or status.phase in _ENDED or meta.deletion_timestamp is not None:
+    node = spec.node_name or _meant_for(spec.affinity)
+    if not node or status.phase in _ENDED or meta.deletion_timestamp is not None:
         return None
     containers = [*(spec.init_containers or ()), *(spec.containers or ())]
     if any(_runs(one, NEIGHBOURS) for one in containers):
         return None
     managers = {one.name or "" for one in containers if _is_manager(one)}
     statuses = [*(status.init_container_statuses or ()), *(status.container_statuses or ())]
+    others = [failing(one) for one in statuses if (one.name or "") not in managers]
     return PluginPod(
         ref=PodRef(meta.namespace or "", meta.name, meta.uid or ""),
-        node=NodeName(spec.node_name),
+        node=NodeName(node),
         started=_started(status, odd),
         ready=any(one.type == "Ready" and one.status == "True" for one in status.conditions or ()),
         config_manager=bool(managers),
-        manager_failing=_first([_failing(one) for one in statuses if (one.name or "") in managers]),
-        plugin_failing=_first([_failing(one) for one in statuses if (one.name or "") not in managers]),
+        manager_failing=_first(failing(one) for one in statuses if (one.name or "") in managers),
+        plugin_failing=_first([*others, _unschedulable(status)]),
     )
+
+
+def _meant_for(affinity: _Affinity | None) -> str:
+    """The node that a DaemonSet's pod waits for, before the scheduler has bound it there."""
+    terms = affinity.node_affinity.required if affinity is not None and affinity.node_affinity is not None else None
+    for term in (terms.node_selector_terms if terms is not None else None) or ():
+        for one in term.match_fields or ():
+            if one.key == "metadata.name" and one.values:
+                return one.values[0]
+    return ""
 
 
 def _runs(container: PluginContainerWire, programs: Sequence[str]) -> bool:
@@ -104,32 +129,13 @@ def _started(status: PluginPodStatus, odd: Odd) -> datetime | None:
     return None if at == EPOCH else at
 
 
-def _failing(status: PluginStatusWire) -> str:
-    """Why a container does not run. The same words from one try to the next, so no waiting times and no numbers."""
-    state = status.state or StateWire()
-    ended = state.terminated
-    if state.waiting is not None:
-        reason = state.waiting.reason or ""
-        if reason in _STARTING:
-            return ""
-        if reason in _PULLING:
-            return f"ImagePullBackOff: {_short(status.image or '')}"
-        if reason != "CrashLoopBackOff":
-            return _short(f"{reason}: {state.waiting.message}" if state.waiting.message else reason)
-        ended = status.last_state.terminated if status.last_state is not None else None
-        if ended is None:
-            return reason
-    elif ended is None or not ended.exit_code:
-        return ""
-    reason = f" ({ended.reason})" if ended.reason not in (None, "", "Error", "Completed") else ""
-    said = f": {ended.message}" if (ended.message or "").strip() else ""
-    return _short(f"CrashLoopBackOff, exit code {ended.exit_code or 0}{reason}{said}")
+def _unschedulable(status: PluginPodStatus) -> str:
+    for one in status.conditions or ():
+        if one.type == "PodScheduled" and one.status == "False":
+            lacks = sorted(set(_LACKS.findall(one.message or "")))
+            return f"Unschedulable: {', '.join(lacks)}" if lacks else "Unschedulable"
+    return ""
 
 
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
-
-
-def _first(texts: Sequence[str]) -> str:
+def _first(texts: Iterable[str]) -> str:
     return next((text for text in texts if text), "")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from reconciler.kube import parse, plugin_config, plugin_pods, probe_views
-from reconciler.kube.plugin_config import PluginConfigWire
-from reconciler.kube.plugin_pods import PluginPodWire
+from reconciler.kube import parse, probe_views
+from reconciler.kube.plugin_config import PluginConfigWire, plugin_config
+from reconciler.kube.plugin_pods import PluginPodWire, plugin_pod
 from reconciler.kube.pods import PodParser
 from reconciler.kube.probe_job import PROBE_LABEL_VALUE
 from reconciler.kube.probe_views import JobView, JobWire, ProbePodView, ProbePodWire
@@ -66,12 +66,12 @@ def probe_pods(report: Report, namespace: str) -> Source[ProbePodView]:
 
 def plugin_config_map(report: Report, namespace: str, name: str) -> Source[PluginConfig]:
     """The device plugin's ConfigMap. Optional: without the plugin, or a right in its namespace, memory still counts."""
-    reader = Reader("ConfigMap", PluginConfigWire, plugin_config.plugin_config, by_name, report)
+    reader = Reader("ConfigMap", PluginConfigWire, plugin_config, by_name, report)
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     return Source(path, reader, {"fieldSelector": f"metadata.name={name}"}, optional=True)
 
 
-def plugin_pods_in(report: Report, namespace: str, selector: str) -> Source[PluginPod]:
+def plugin_pods(report: Report, namespace: str, selector: str) -> Source[PluginPod]:
     """The device plugin's pods, by a label selector as the API takes it. Optional likewise."""
-    reader = Reader("Pod", PluginPodWire, plugin_pods.plugin_pod, by_uid, report)
+    reader = Reader("Pod", PluginPodWire, plugin_pod, by_uid, report)
     return Source(f"/api/v1/namespaces/{namespace}/pods", reader, {"labelSelector": selector}, optional=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reconciler.kube.cache import ClaimCache, NodeCache, PodCache
 from reconciler.kube.news import News, Seen, Synced, Vanished
 from reconciler.kube.sharing import Shared
-from reconciler.model.node import InstanceType, NodeClaimView, NodeKey, NodeName, NodeView
+from reconciler.model.node import Condition, InstanceType, NodeClaimView, NodeKey, NodeName, NodeView
 from reconciler.model.workload import PodRef, PodView
 
 T4, A10 = InstanceType("g4dn.xlarge"), InstanceType("g5.xlarge")
@@ -77,6 +77,21 @@ def test_a_pod_that_holds_nothing_of_interest_wakes_nobody() -> None:
     assert cache.requested(NodeName("n1"), "cpu") == 0
 
 
+def test_a_pod_that_holds_a_gpu_of_any_kind_wakes_its_node_where_that_is_asked_for() -> None:
+    touched: list[str] = []
+    cache = PodCache({"nvidia.com/gpu"}, touched.append, prefixes=("nvidia.com/mig-",))
+    for uid, requests in (
+        ("1", {"nvidia.com/gpu": 2}),
+        ("2", {"cpu": 1, "nvidia.com/mig-1g.5gb": 3}),
+        ("3", {"cpu": 1, "nvidia.com/gpux": 9, "x/nvidia.com/mig-": 9}),
+        ("4", {"nvidia.com/gpu.shared": 1}),
+    ):
+        cache.take(Seen(uid, replace(pod(uid, f"n{uid}"), requests=requests)))
+
+    assert touched == ["n1", "n2"]
+    assert [cache.held(NodeName(f"n{uid}")) for uid in "12345"] == [2, 3, 0, 1, 0]
+
+
 def test_pods_of_a_node_come_oldest_first() -> None:
     cache = PodCache()
     for uid, created in (("1", "2026-03-02"), ("2", "2026-03-01"), ("3", "2026-03-01")):
@@ -94,6 +109,38 @@ def test_a_claim_promises_its_type_once() -> None:
 
     assert promised == [T4]
     assert len(cache) == 1
+
+
+def condition(status: str) -> Condition:
+    return Condition("Initialized", status, "R", "m", datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def test_a_claim_tells_its_node_of_each_step_and_is_found_by_it() -> None:
+    touched: list[str] = []
+    cache = ClaimCache(changed=touched.append)
+    first = NodeClaimView("c", T4, None)
+    for claim in (first, replace(first, node=NodeName("n")), replace(first, node=NodeName("n"), requests={"cpu": 1})):
+        cache.take(Seen("c", claim))
+    waiting = replace(first, node=NodeName("n"), initialized=condition("Unknown"))
+    for _ in range(2):
+        cache.take(Seen("c", waiting))
+    assert (touched, cache.of_node(NodeName("n"))) == (["n", "n", "n"], waiting)
+
+    cache.take(Seen("c", replace(waiting, initialized=condition("True"), consistent=condition("False"))))
+    cache.take(Vanished("c"))
+    assert touched == ["n"] * 5
+    assert cache.of_node(NodeName("n")) is None
+
+
+def test_a_node_taken_over_by_another_claim_keeps_that_one() -> None:
+    """The old claim's end comes after the new one's beginning where names of nodes are reused."""
+    cache = ClaimCache()
+    old, new = (NodeClaimView(name, T4, NodeName("n")) for name in ("old", "new"))
+    cache.take(Seen("old", old))
+    cache.take(Seen("new", new))
+    cache.take(Vanished("old"))
+
+    assert cache.of_node(NodeName("n")) == new
 
 
 seen = st.builds(

@@ -11,6 +11,7 @@ from reconciler.kube.parse import EPOCH, NodeParser, node_claim
 from reconciler.kube.wire import ClaimWire, NodeWire
 from reconciler.model.node import CapacityType, InstanceType, NodeClaimView, NodeView, Taint
 from reconciler.model.record import CapacityRecord, Source, UnreadableRecord
+from reconciler.model.sharing_record import SharingRecord
 
 GIB = 1 << 30
 
@@ -97,6 +98,33 @@ def test_our_record_is_read_back_as_it_was_written() -> None:
     view, _ = node(changed(metadata={"annotations": {"gpu-reconciler.io/capacity": record.to_json()}}))
 
     assert view.record == record
+
+
+def test_what_we_said_about_sharing_is_read_beside_what_we_said_about_memory() -> None:
+    record = SharingRecord("ts-4", datetime(2026, 3, 1, 11, tzinfo=UTC), restarts=1)
+    annotations = {"gpu-reconciler.io/sharing": record.to_json(), "gpu-reconciler.io/capacity": "no"}
+    sliced = {"type": "GPUSharingReady", "status": "False", "reason": "Switching", "message": "m"}
+    conditions = [*NODE["status"]["conditions"], sliced]
+    view, _ = node(changed(metadata={"annotations": annotations}, status={"conditions": conditions}))
+
+    assert view.sharing_record == record
+    assert view.sharing_condition is not None
+    assert (view.sharing_condition.reason, view.sharing_condition.status) == ("Switching", "False")
+    assert view.condition is not None
+    assert view.condition.reason == "Verified"
+    broken, _ = node(changed(metadata={"annotations": {"gpu-reconciler.io/sharing": "{}"}}))
+    assert isinstance(broken.sharing_record, UnreadableRecord)
+
+
+def test_the_labels_writer_is_looked_up_only_where_the_label_is() -> None:
+    fields: Any = {"f:metadata": {"f:labels": {"f:nvidia.com/device-plugin.config": {}}}}
+    entries = [{"manager": "karpenter", "time": "2026-03-01T10:00:00Z", "fieldsV1": fields}]
+    labels = {**NODE["metadata"]["labels"], "nvidia.com/device-plugin.config": "ts-4"}
+    labelled, _ = node(changed(metadata={"labels": labels, "managedFields": entries}))
+    without, _ = node(changed(metadata={"managedFields": entries}))
+    odd, _ = node(changed(metadata={"labels": labels, "managedFields": "none"}))
+
+    assert (labelled.profile_writer, without.profile_writer, odd.profile_writer) == ("karpenter", "", "")
 
 
 def test_a_node_with_nothing_but_a_name_is_a_fine_node() -> None:
@@ -197,3 +225,65 @@ def test_a_claim_names_its_type_as_soon_as_only_one_is_left(document: Any, view:
     found = node_claim(msgspec.json.decode(json.dumps(document), type=ClaimWire), lambda why: None)
 
     assert (found.name, found.instance_type) == (view.name, view.instance_type)
+
+
+CLAIM = {
+    "metadata": {"name": "c", "creationTimestamp": "2026-03-01T10:00:00Z"},
+    "spec": {"resources": {"requests": {"cpu": "150m", "gpu-reconciler.io/gpu-memory": "4Gi", "pods": "3"}}},
+    "status": {
+        "nodeName": "n1",
+        "capacity": {"cpu": "4", "gpu-reconciler.io/gpu-memory": "14Gi"},
+        "conditions": [
+            {"type": "Registered", "status": "True"},
+            {
+                "type": "Initialized",
+                "status": "Unknown",
+                "reason": "ResourceNotRegistered",
+                "message": 'Resource "gpu-reconciler.io/gpu-memory" was requested but not registered',
+                "lastTransitionTime": "2026-03-01T10:02:00Z",
+            },
+            {"type": "ConsistentStateFound", "status": "False", "reason": "NodeShapeInconsistent"},
+        ],
+    },
+}
+
+
+def claim(document: Any) -> tuple[NodeClaimView, list[str]]:
+    odd: list[str] = []
+    return node_claim(msgspec.json.decode(json.dumps(document), type=ClaimWire), odd.append), odd
+
+
+def test_a_claim_says_how_far_it_is_and_what_is_asked_and_expected_of_its_node() -> None:
+    view, odd = claim(CLAIM)
+
+    assert odd == []
+    assert view.node == "n1"
+    assert view.initialized is not None
+    assert (view.initialized.status, view.initialized.reason) == ("Unknown", "ResourceNotRegistered")
+    assert view.initialized.since == datetime(2026, 3, 1, 10, 2, tzinfo=UTC)
+    assert view.consistent is not None
+    assert (view.consistent.status, view.consistent.reason) == ("False", "NodeShapeInconsistent")
+    assert view.requests == {"cpu": 150, "gpu-reconciler.io/gpu-memory": 4 * GIB, "pods": 3}
+    assert view.capacity == {"cpu": 4000, "gpu-reconciler.io/gpu-memory": 14 * GIB}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"spec": None, "status": None},
+        {"spec": {"resources": None, "requirements": None}, "status": {"conditions": None, "capacity": None}},
+        {"spec": {"resources": {"requests": None}}, "status": {"conditions": [{}]}},
+    ],
+)
+def test_a_claim_with_nothing_but_a_name_promises_nothing(parts: dict[str, Any]) -> None:
+    assert claim({"metadata": {"name": "c"}, **parts}) == (NodeClaimView("c", None, None), [])
+
+
+def test_an_odd_amount_of_a_claim_is_told_and_left_out() -> None:
+    view, odd = claim({"metadata": {"name": "c"}, "status": {"capacity": {"x.io/y": "many", "cpu": 1}}})
+
+    assert view.capacity == {"cpu": 1000}
+    assert odd == [
+        "status.capacity.x.io/y: 'many' is not a quantity such as 15079Mi, 15Gi or 500m; the resource is left out"
+    ]

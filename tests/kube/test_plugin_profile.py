@@ -85,7 +85,7 @@ USABLE = {
 }
 
 UNUSABLE = {
-    "one replica": (sliced("resources: [{name: gpu, replicas: 1}]"), "is 1; the plugin takes 2 or more; leave `sharing`"),
+    "one replica": (sliced("resources: [{name: gpu, replicas: 1}]"), "is 1; the plugin takes 2 or more; leave `shar"),
     "no replica": (sliced("resources: [{name: gpu, replicas: 0}]"), "replicas is 0; the plugin takes 2 or more"),
     "fewer than none": (sliced("resources: [{name: gpu, replicas: -4}]"), "replicas is -4"),
     "more than a number holds": (sliced(f"resources: [{{name: gpu, replicas: {10**30}}}]"), "replicas is 1000"),
@@ -128,7 +128,7 @@ UNUSABLE = {
     "a merge key": ("a: &a {version: v1}\n<<: *a\n", "line 3: a merge key (<<) is not read here"),
     "a control character": ("version: v1\x00\n", "it is no YAML"),
     "more than is read": ("# " + "x" * LONGEST, f"and more than {LONGEST} are not read"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "means"), USABLE.values(), ids=USABLE)
