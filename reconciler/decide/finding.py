@@ -106,6 +106,13 @@ def _newer(known: Ended, seen: Ended) -> Ended:
     return known if seen.probe == known.probe else replace(seen, serial=known.serial + 1)
 
 
+def first_seen(end: Ended, record: CapacityRecord | None, now: datetime) -> datetime:
+    """When we first saw that this probe had ended, by our own clock: the node's may stand anywhere."""
+    if record is None or (record.probe, record.boot_id, record.serial) != (end.probe, end.boot_id, end.serial):
+        return now.replace(microsecond=0)
+    return record.seen or end.probe.at
+
+
 def _tells(end: Ended) -> bool:
     return not isinstance(of(end, NotProbed()), Inconclusive)
 

@@ -2,12 +2,14 @@
 
 from datetime import datetime, timedelta
 
+from reconciler.decide import finding
 from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.finding import Ended
 from reconciler.decide.verdict import Verdict
 from reconciler.model.plan import RunProbe
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_state import Probing
+from reconciler.model.record import CapacityRecord
 
 FIRST_RETRY = timedelta(minutes=2)
 
@@ -30,7 +32,9 @@ def due(
     if ended is None or not ended.fresh:
         return RunProbe(node.key, node.boot_id, node.instance_type), policy.probe_poll
     wait = min(policy.probe_retry, FIRST_RETRY * 2.0 ** min(ended.serial, 20))
-    left = min(wait - (now - ended.probe.at), wait)
+    record = node.record if isinstance(node.record, CapacityRecord) else None
+    # A time still to come was written before our clock was set back: taken as past, it delays by one wait at most.
+    left = wait - abs(now - finding.first_seen(ended, record, now))
     if left > timedelta(0):
         return None, left
     return RunProbe(node.key, node.boot_id, node.instance_type, ended.serial + 1), policy.probe_poll

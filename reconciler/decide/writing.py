@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from reconciler.decide import finding
 from reconciler.decide.claim import Claim
 from reconciler.decide.finding import Ended
 from reconciler.decide.verdict import IN_THE_DARK, NOT_OURS, SILENT, WARNINGS
@@ -36,7 +37,7 @@ def advertise(
     node would get two of them whenever a controller starts, to the words without EC2 and back.
     """
     labels = _labels(claim, node)
-    annotations = _annotation(claim, node, record, ended)
+    annotations = _annotation(claim, node, record, ended, now)
     condition = _condition(claim, node, now)
     needless = condition is None or (not asked and _same_answer(condition, node.condition))
     if needless and not (claim.resources or labels or annotations):
@@ -71,7 +72,7 @@ def _labels(claim: Claim, node: NodeView) -> Mapping[str, str | None]:
 
 
 def _annotation(
-    claim: Claim, node: NodeView, record: CapacityRecord | None, ended: Ended | None
+    claim: Claim, node: NodeView, record: CapacityRecord | None, ended: Ended | None, now: datetime
 ) -> Mapping[str, str | None]:
     verdict = claim.verdict
     old = record if verdict.reason in IN_THE_DARK else None
@@ -86,6 +87,7 @@ def _annotation(
         probe=ended.probe if ended is not None else None,
         contest=claim.contest,
         serial=ended.serial if ended is not None else 0,
+        seen=finding.first_seen(ended, record, now) if ended is not None else None,
     )
     text = wanted.to_json()
     return {} if records.parse(text) == node.record else {names.RECORD: text}

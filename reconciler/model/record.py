@@ -57,6 +57,8 @@ class CapacityRecord:
     contest: Contest | None = None
     serial: int = 0
     """How many probes of this boot had ended before `probe`: names the next Job, should one more be tried."""
+    seen: datetime | None = None
+    """When we first saw the end of `probe`, by our own clock; its own time is by the node's."""
 
     def to_json(self) -> str:
         document: dict[str, Any] = {"v": VERSION, "resource": self.resource, "advertisedMiB": self.advertised_mib}
@@ -69,6 +71,8 @@ class CapacityRecord:
                 document["probe"] = {"at": at.isoformat(), "reason": reason.value, "message": message}
             case None:
                 pass
+        if self.seen is not None:
+            document["seen"] = self.seen.isoformat()
         if self.contest is not None:
             document["contest"] = {"count": self.contest.count, "since": self.contest.since.isoformat()}
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
@@ -103,6 +107,7 @@ def _record(found: Fields) -> CapacityRecord:
         probe=_probe(found.object("probe")) if found.has("probe") else None,
         contest=_contest(found.object("contest")) if found.has("contest") else None,
         serial=found.whole("serial", LARGEST_INT),
+        seen=found.moment("seen") if found.has("seen") else None,
     )
 
 

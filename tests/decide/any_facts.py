@@ -95,6 +95,7 @@ records = (
         st.none() | probed | failed,
         st.none() | st.builds(Contest, st.integers(-1, 9), moments),
         st.integers(0, 3),
+        st.none() | moments,
     ).map(lambda record: parse(record.to_json()))
 )
 conditions = st.none() | st.builds(

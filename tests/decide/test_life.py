@@ -187,11 +187,33 @@ def test_a_better_answer_of_the_same_job_takes_the_place_of_none() -> None:
     assert story == []
 
 
-@pytest.mark.parametrize("hours", [-100, 0])
-def test_a_clock_before_the_verdict_waits_no_longer_than_the_next_try(hours: int) -> None:
-    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+@pytest.mark.parametrize("hours", [-100, 0, 100])
+def test_a_nodes_clock_neither_delays_the_next_try_nor_hastens_it(hours: int) -> None:
+    """The end of the probe is told by the node's clock; how long ago it was, by ours."""
+    nothing = ProbeFailed(ProbeReason.TIMEOUT, "", NOW + timedelta(hours=hours))
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=nothing))
+    facts = replace(facts, probe=NotProbed())
 
-    assert plan(facts, POLICY, NOW + timedelta(hours=hours)).revisit == timedelta(minutes=2)
+    early = plan(facts, POLICY, NOW + timedelta(seconds=119))
+    assert (early.actions, early.revisit) == ((), timedelta(seconds=1))
+    assert kinds(plan(facts, POLICY, NOW + timedelta(seconds=120))) == ["RunProbe"]
+
+
+@pytest.mark.parametrize("back", [timedelta(seconds=90), timedelta(hours=1), timedelta(days=400)])
+def test_our_clock_set_back_delays_the_next_try_by_one_wait_at_most(back: timedelta) -> None:
+    """And the try after that one is at its usual time: there is no haste either."""
+    wait = timedelta(minutes=2)
+    facts, _ = told(facts_of(node(), spec=T4.spec(), probe=ProbeFailed(ProbeReason.TIMEOUT, "", NOW)))
+    now = begun = NOW - back
+    while not (what := plan(replace(facts, probe=NotProbed()), POLICY, now)).actions:
+        assert what.revisit is not None
+        now += what.revisit
+    assert kinds(what) == ["RunProbe"]
+    assert now - begun <= 2 * wait
+
+    again = ProbeFailed(ProbeReason.TIMEOUT, "", NOW + timedelta(seconds=30))
+    facts, _ = settled(replace(facts, probe=again), POLICY, now)
+    assert plan(facts, POLICY, now).revisit == 2 * wait
 
 
 def test_the_answer_of_a_later_try_counts_even_if_the_nodes_clock_went_back() -> None:

@@ -32,6 +32,8 @@ RECORD = CapacityRecord("example.com/gpu-memory", 14910, Source.NVML, "T4", 1, 1
             "b",
             ProbeFailed(ProbeReason.TIMEOUT, "60 s", AT),
             Contest(3, AT),
+            2,
+            AT,
         ),
     ],
 )

@@ -63,7 +63,7 @@ def _of(play: Stage, name: str) -> OfNode:
 def _timeless(record: CapacityRecord | UnreadableRecord) -> CapacityRecord | UnreadableRecord:
     match record:
         case CapacityRecord(probe=Probed() | ProbeFailed() as probe):
-            return replace(record, probe=replace(probe, at=_ONCE))
+            return replace(record, probe=replace(probe, at=_ONCE), seen=_ONCE)
         case CapacityRecord() | UnreadableRecord():
             return record
 
