@@ -1,17 +1,24 @@
-"""Which ConfigMap does the device plugin need for our slicing profiles?"""
+"""Which ConfigMap does the device plugin need for our slicing profiles, and is the one that is there fit for them?"""
 
 import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from reconciler.cli.base import WRONG, app, end, say
-from reconciler.kube import shipped_profiles
+from reconciler.cli.base import COULD_NOT, WRONG, app, end, say
+from reconciler.decide import profile_key, wish
+from reconciler.kube import plugin_config_file, shipped_profiles
+from reconciler.kube.offline import UnreadableFile
 from reconciler.model.policy import SlicingPolicy
 from reconciler.model.sharing import LEAST_REPLICAS, MOST_REPLICAS
 
 MOST_EVER = 128
 """A typing mistake, not a wish, is what asks for more; NVIDIA sets no bound."""
+
+Form = Literal["yaml", "json", "text"]
 
 
 @app.command()
@@ -22,17 +29,49 @@ def profiles(
     name: Annotated[
         str, typer.Option(help="Where the device plugin looks for it: NAMESPACE/NAME.")
     ] = SlicingPolicy().config_map,
-    output: Annotated[Literal["yaml", "json", "text"], typer.Option("--output", "-o")] = "yaml",
+    file: Annotated[
+        Path | None,
+        typer.Option("--from", help="Check this ConfigMap instead: kubectl get configmap NAME -o yaml. - is stdin."),
+    ] = None,
+    output: Annotated[
+        Form | None, typer.Option("--output", "-o", help="yaml; with --from text, unless told otherwise.")
+    ] = None,
 ) -> None:
-    """Print the device plugin's ConfigMap with our slicing profiles, for those who own theirs. Asks no cluster."""
+    """Print the device plugin's ConfigMap with our slicing profiles, or check one. Asks no cluster.
+
+    A check exits with 1 when a key cannot be used.
+    """
+    if file is not None:
+        _check(file, output or "text")
+        return
     namespace, slash, plain = name.partition("/")
     if not (namespace and slash and plain):
         end(WRONG, f"--name {name}: write it as NAMESPACE/NAME")
-    match output:
+    match output or "yaml":
         case "yaml":
             typer.echo(shipped_profiles.manifest(namespace, plain, most), nl=False)
         case "json":
             typer.echo(json.dumps(shipped_profiles.document(namespace, plain, most), indent=2))
-        case "text":
+        case _:
             for key in shipped_profiles.contents(most):
-                say(key)
+                say(f"{key}: {profile_key.shows(wish.replicas_of(key) or 1)}")
+
+
+def _check(file: Path, output: Form) -> None:
+    try:
+        found = plugin_config_file.read(sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes())
+    except OSError as error:
+        end(WRONG, f"{file}: {error.strerror}")
+    except UnreadableFile as error:
+        end(WRONG, f"{file}: {error}")
+    judged = [profile_key.judge(key, profile) for key, profile in found.items()]
+    if output == "text":
+        for one in judged:
+            say(f"{one.key}: {one.says}")
+    else:  # JSON is YAML too
+        typer.echo(json.dumps([asdict(one) for one in judged], indent=2, ensure_ascii=False))
+    if not judged:
+        end(COULD_NOT, "the ConfigMap has no keys")
+    unusable = [one.key for one in judged if not one.usable]
+    if unusable:
+        end(COULD_NOT, f"not usable: {', '.join(unusable)}")
