@@ -3,10 +3,10 @@
 The imports below are what makes a command known; their order is the order of `--help`.
 """
 
-from reconciler.cli import explain, profiles, run, settings, verify
+from reconciler.cli import asg_tags, explain, overlays, profiles, run, settings, verify
 from reconciler.cli.base import app
 
-__all__ = ["app", "explain", "main", "profiles", "run", "settings", "verify"]
+__all__ = ["app", "asg_tags", "explain", "main", "overlays", "profiles", "run", "settings", "verify"]
 
 
 def main() -> None:

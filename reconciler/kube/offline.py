@@ -1,7 +1,7 @@
 """Which nodes and pods does this file hold? What `kubectl get nodes,pods -A -o json` wrote, without a cluster."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -45,7 +45,7 @@ _HINT = "expected the output of: kubectl get nodes,pods -A -o json"
 
 def read(content: bytes, report: Report) -> Dump:
     """All nodes and pods. Odd fields are told and stepped over as with a live cluster; raises UnreadableFile."""
-    items = _items(content)
+    items = items_of(content, ("Node", "Pod"), _HINT)
     parse_node, parse_pod = NodeParser(), PodParser()
     nodes: list[NodeView] = []
     pods: list[PodView] = []
@@ -54,34 +54,39 @@ def read(content: bytes, report: Report) -> Dump:
         one = bytes(raw)
         position = content.index(one, position)
         try:
-            kind = _KIND.decode(one).kind
+            kind = kind_of(one)
             if kind == "Node":
                 node = _NODE.decode(one)
-                nodes.append(parse_node(node, _telling(report, "Node", node.metadata.name)))
+                nodes.append(parse_node(node, telling(report, "Node", node.metadata.name)))
             elif kind == "Pod":
                 pod = _POD.decode(one)
-                view = parse_pod(pod, _telling(report, "Pod", pod.metadata.name))
+                view = parse_pod(pod, telling(report, "Pod", pod.metadata.name))
                 pods += [view] if view is not None else []
         except UNREADABLE as error:
-            raise UnreadableFile(f"line {_line(content, position)}: {error}; {_HINT}") from None
+            raise UnreadableFile(f"line {line_of(content, position)}: {error}; {_HINT}") from None
         position += len(one)
     return Dump(nodes, pods)
 
 
-def _items(content: bytes) -> list[Raw]:
-    """A list's items, or the one object that the file holds."""
+def items_of(content: bytes, kinds: Collection[str], hint: str) -> list[Raw]:
+    """A list's items, or the one object of these kinds that the file holds. Raises UnreadableFile."""
     if not content.strip():
-        raise UnreadableFile(f"line 1: the file is empty; {_HINT}")
+        raise UnreadableFile(f"line 1: the file is empty; {hint}")
     try:
         content.decode()
-        if _KIND.decode(content).kind in ("Node", "Pod"):
+        if kind_of(content) in kinds:
             return [Raw(content)]
         page = _PAGE.decode(content)
     except UNREADABLE as error:
-        raise UnreadableFile(f"line {_line(content, _offset(error, content))}: {error}; {_HINT}") from None
+        raise UnreadableFile(f"line {line_of(content, _offset(error, content))}: {error}; {hint}") from None
     if page.items is None:
-        raise UnreadableFile(f"line 1: there is no list of items; {_HINT}")
+        raise UnreadableFile(f"line 1: there is no list of items; {hint}")
     return page.items
+
+
+def kind_of(content: bytes) -> str | None:
+    """The kind that the object names. Raises what UNREADABLE lists."""
+    return _KIND.decode(content).kind
 
 
 def _offset(error: Exception, content: bytes) -> int:
@@ -104,9 +109,11 @@ def _deepest(content: bytes) -> int:
     return offset
 
 
-def _line(content: bytes, offset: int) -> int:
+def line_of(content: bytes, offset: int) -> int:
+    """The line that this byte is on, counted from 1."""
     return content.count(b"\n", 0, offset) + 1
 
 
-def _telling(report: Report, kind: str, name: str) -> Odd:
+def telling(report: Report, kind: str, name: str) -> Odd:
+    """Tell what is odd about one object."""
     return lambda why: report(Trouble(kind, name, why))

@@ -21,6 +21,7 @@ class KarpenterSettings(Section):
         DEFAULT_WEIGHT,
         "Weight of our overlays. Of two that set the same resource for a type the larger weight counts; at equal"
         " weights ours step back.",
+        unit="points",
         example=DEFAULT_WEIGHT,
         ge=1,
         le=LARGEST_WEIGHT,
