@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from reconciler.cli.base import COULD_NOT, WRONG, app, end, say
+from reconciler.cli.base import COULD_NOT, WRONG, Config, app, end, say, settings_of
 from reconciler.decide import profile_key, wish
 from reconciler.kube import plugin_config_file, shipped_profiles
 from reconciler.kube.offline import UnreadableFile
-from reconciler.model.policy import SlicingPolicy
 from reconciler.model.sharing import LEAST_REPLICAS, MOST_REPLICAS
 
 MOST_EVER = 128
@@ -27,8 +26,8 @@ def profiles(
         int, typer.Option(min=LEAST_REPLICAS, max=MOST_EVER, help="How many pods may share a GPU at most.")
     ] = MOST_REPLICAS,
     name: Annotated[
-        str, typer.Option(help="Where the device plugin looks for it: NAMESPACE/NAME.")
-    ] = SlicingPolicy().config_map,
+        str | None, typer.Option(help="NAMESPACE/NAME; else the settings say where the device plugin looks for it.")
+    ] = None,
     file: Annotated[
         Path | None,
         typer.Option("--from", help="Check this ConfigMap instead: kubectl get configmap NAME -o yaml. - is stdin."),
@@ -36,6 +35,7 @@ def profiles(
     output: Annotated[
         Form | None, typer.Option("--output", "-o", help="yaml; with --from text, unless told otherwise.")
     ] = None,
+    config: Config = None,
 ) -> None:
     """Print the device plugin's ConfigMap with our slicing profiles, or check one. Asks no cluster.
 
@@ -44,9 +44,7 @@ def profiles(
     if file is not None:
         _check(file, output or "text")
         return
-    namespace, slash, plain = name.partition("/")
-    if not (namespace and slash and plain):
-        end(WRONG, f"--name {name}: write it as NAMESPACE/NAME")
+    namespace, plain = _place(name, config)
     match output or "yaml":
         case "yaml":
             typer.echo(shipped_profiles.manifest(namespace, plain, most), nl=False)
@@ -55,6 +53,16 @@ def profiles(
         case _:
             for key in shipped_profiles.contents(most):
                 say(f"{key}: {profile_key.shows(wish.replicas_of(key) or 1)}")
+
+
+def _place(name: str | None, config: Path | None) -> tuple[str, str]:
+    if name is None:
+        slicing = settings_of(config).slicing
+        return slicing.plugin_namespace, slicing.config_map
+    namespace, slash, plain = name.partition("/")
+    if not (namespace and slash and plain):
+        end(WRONG, f"--name {name}: write it as NAMESPACE/NAME")
+    return namespace, plain
 
 
 def _check(file: Path, output: Form) -> None:

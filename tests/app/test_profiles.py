@@ -134,6 +134,14 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert (checked.exit_code, "none.yaml: No such file" in checked.stderr) == (2, True)
 
 
+def test_the_settings_say_where_it_belongs(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("slicing: {plugin_namespace: gpu-operator, config_map: mine}")
+    found = yaml.safe_load(call("--config", str(settings)).stdout)["metadata"]
+
+    assert (found["namespace"], found["name"]) == ("gpu-operator", "mine")
+
+
 @pytest.mark.parametrize("name", ["plain", "/x", "x/", ""])
 def test_a_name_without_its_namespace_is_refused(name: str) -> None:
     assert call("--name", name).exit_code == 2
