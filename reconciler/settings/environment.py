@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from reconciler.settings import names
-from reconciler.settings.shape import Given, SettingPath, Stranger, fields, given, map_of
+from reconciler.settings.shape import Given, SettingPath, Stranger, fields, given, list_of, map_of
 
 _SERVICE_LINK = re.compile(r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)")
 """What the kubelet sets for a Service `gpu-reconciler` or `gpu-reconciler-...`, unless enableServiceLinks is false.
@@ -19,7 +19,7 @@ https://kubernetes.io/docs/concepts/services-networking/service/#environment-var
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """A map's variable whose text is no JSON object."""
+    """The variable of a map or a list whose text is not JSON of that kind."""
 
     path: SettingPath
     why: str
@@ -47,10 +47,11 @@ def read(section: type[BaseModel], env: Mapping[str, str]) -> Iterator[Variable]
                 yield Variable(name, Stranger((name,)))
             continue
         path, field = known[name]
-        if map_of(field) is None:
+        if map_of(field) is None and list_of(field) is None:
             yield Variable(name, Given(path, text))
         else:
-            for finding in _map(section, path, text):
+            kind, called = (dict, "object") if list_of(field) is None else (list, "list")
+            for finding in _json(section, path, text, kind, called):
                 yield Variable(name, finding)
 
 
@@ -59,7 +60,9 @@ def _is_service_link(name: str) -> bool:
     return names.DELIMITER not in rest and _SERVICE_LINK.fullmatch(rest) is not None
 
 
-def _map(section: type[BaseModel], path: SettingPath, text: str) -> Iterator[Given | Stranger | NotJson]:
+def _json(
+    section: type[BaseModel], path: SettingPath, text: str, kind: type, called: str
+) -> Iterator[Given | Stranger | NotJson]:
     if not text.strip():
         return
     try:
@@ -70,8 +73,8 @@ def _map(section: type[BaseModel], path: SettingPath, text: str) -> Iterator[Giv
     except ValueError as error:
         yield NotJson(path, f"it is no JSON: {error}")
         return
-    if not isinstance(value, dict):
-        yield NotJson(path, "it is no JSON object")
+    if not isinstance(value, kind):
+        yield NotJson(path, f"it is no JSON {called}")
         return
     tree: object = value
     for part in reversed(path):

@@ -106,7 +106,7 @@ def _kind(annotation: Any, bounds: str, unit: str) -> str:
         return f"a number{bounds}{of_unit}"
     if annotation is timedelta:
         return f"a duration{bounds} (seconds, or text such as 90s, 5m, 1h)"
-    return "a map" if get_origin(annotation) is dict else "text"
+    return {dict: "a map", tuple: "a list"}.get(get_origin(annotation), "text")
 
 
 def default(field: FieldInfo) -> str:
@@ -125,7 +125,7 @@ def shown(value: object) -> str:
             return duration.text(value)
         case Enum():
             return str(value.value)
-        case dict():
+        case dict() | list() | tuple():
             return json.dumps(value)
         case float():
             return f"{value:g}"

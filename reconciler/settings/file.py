@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from reconciler.settings.notation import PlainLoader, Refused
-from reconciler.settings.shape import SettingPath
+from reconciler.settings.shape import SettingPath, entry
 
 _LARGEST = 1024 * 1024
 """Bytes. A settings file has a few kilobytes; a larger one is another file."""
@@ -19,7 +19,7 @@ class FileFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """The tree of values, and the line of each key, counted from one."""
+    """The tree of values, and the line of each key and each entry of a list, counted from one."""
 
     path: Path
     tree: Mapping[object, object]
@@ -69,6 +69,10 @@ def _parsed(text: str) -> tuple[yaml.Node | None, object]:
 
 
 def _lines(node: yaml.Node, path: SettingPath) -> Iterator[tuple[SettingPath, int]]:
+    if isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield (*path, entry(position)), item.start_mark.line + 1
+            yield from _lines(item, (*path, entry(position)))
     if not isinstance(node, yaml.MappingNode):
         return
     seen: dict[str, int] = {}

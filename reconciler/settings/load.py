@@ -1,5 +1,6 @@
 """How do environment and file become Settings? All mistakes at once, or frozen values."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 from reconciler.settings import environment, file, mistakes, names
 from reconciler.settings.mistakes import Mistake, SettingsError
 from reconciler.settings.root import Settings
-from reconciler.settings.shape import Given, SettingPath, Stranger, given, tree_of
+from reconciler.settings.shape import Given, SettingPath, Stranger, fields, given, replaced, tree_of
 
 
 def from_process(config: str | Path | None = None) -> Settings:
@@ -59,15 +60,20 @@ def _from_file(
 def _from_environment(
     env: Mapping[str, str], values: dict[SettingPath, object], origins: dict[SettingPath, str], found: list[Mistake]
 ) -> None:
+    stronger: dict[SettingPath, object] = {}
     for variable in environment.read(Settings, env):
         origin = f"env {variable.name}"
         match variable.finding:
             case Given(at, value):
-                values[at], origins[at] = value, origin
+                for known in replaced(values, at):
+                    del values[known]
+                stronger[at], origins[at] = value, origin
             case Stranger((name,)):
                 found.append(mistakes.stranger_in_environment(Settings, name))
             case Stranger(at):
                 found.append(mistakes.stranger_in_file(Settings, at, origin))
             case environment.NotJson(at, why):
-                remedy = """write a JSON object such as {"g4dn.xlarge": {"mib_per_gpu": 15079}}, or use the file"""
+                example = json.dumps((dict(fields(Settings))[at].examples or [{}])[0])
+                remedy = f"write JSON such as {example}, or use the file"
                 found.append(Mistake(mistakes.spelled(at), origin, why, remedy))
+    values |= stronger

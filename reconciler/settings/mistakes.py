@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 
 from reconciler.settings import names
 from reconciler.settings.fields import allowed, default, shown
-from reconciler.settings.shape import SettingPath, fields, map_of
+from reconciler.settings.shape import SettingPath, entry, fields, list_of, map_of
 
 _LONGEST = 80
 """Characters of a wrong value that are worth showing."""
@@ -63,13 +63,16 @@ def stranger_in_environment(section: type[BaseModel], name: str) -> Mistake:
 
 
 def known_paths(section: type[BaseModel]) -> list[SettingPath]:
-    """Every setting; what lies in maps with a star for the key."""
+    """Every setting; what lies in maps and lists with a star for the key or the place."""
     found: list[SettingPath] = []
     for path, field in fields(section):
         found.append(path)
         inner = map_of(field)
         if inner is not None:
             found += [(*path, "*", name) for name in inner.model_fields]
+        listed = list_of(field)
+        if listed is not None:
+            found += [(*path, "[*]", name) for name in listed.model_fields]
     return found
 
 
@@ -86,7 +89,7 @@ def from_pydantic(
     known = dict(fields(section))
     found = []
     for finding in error.errors(include_url=False):
-        path = tuple(str(part) for part in finding["loc"] if part != "[key]")
+        path = tuple(entry(part) if isinstance(part, int) else part for part in finding["loc"] if part != "[key]")
         field = _field(known, path)
         why = str(finding.get("ctx", {}).get("error", "")) if finding["type"] == "value_error" else ""
         if "[key]" in finding["loc"]:
@@ -108,17 +111,18 @@ def _field(known: Mapping[SettingPath, FieldInfo], path: SettingPath) -> FieldIn
     if path in known:
         return known[path]
     for start, field in known.items():
-        inner = map_of(field)
+        inner = map_of(field) or list_of(field)
         if inner is not None and path[: len(start)] == start:
-            return inner.model_fields.get(path[-1])
+            below = path[len(start) + 1 :]  # after the key or the place
+            return inner.model_fields.get(below[0]) if below else None
     return None
 
 
 def _origin(origins: Mapping[SettingPath, str], path: SettingPath) -> str:
-    """Where the value came from; for a group, where the first of its values did."""
-    if path in origins:
-        return origins[path]
-    return next((origin for given, origin in origins.items() if given[: len(path)] == path), "default")
+    """Where the value came from; for a group, where the first of its values did; for a part of one, where that did."""
+    below = (origin for given, origin in origins.items() if given[: len(path)] == path)
+    above = (origins[path[:length]] for length in range(len(path) - 1, 1, -1) if path[:length] in origins)
+    return origins.get(path) or next(below, "") or next(above, "default")
 
 
 def _remedy(path: SettingPath, field: FieldInfo | None) -> str:

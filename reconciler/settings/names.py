@@ -24,12 +24,13 @@ _TELLING = 3
 
 
 def in_file(path: SettingPath) -> str:
-    """`capacity.margin_mib`; a part with a dot of its own is quoted."""
-    return ".".join(f'"{part}"' if "." in part else part for part in path)
+    """`capacity.margin_mib`; a part with a dot of its own is quoted; `slicing.rules[2]` is the third rule."""
+    spelled = ".".join(f'"{part}"' if "." in part else part for part in path)
+    return spelled.replace(".[", "[")
 
 
 def in_environment(path: SettingPath) -> str:
-    """`GPU_RECONCILER_CAPACITY__MARGIN_MIB`; what lies in a map is spelled by the map, whose value is JSON."""
+    """`GPU_RECONCILER_CAPACITY__MARGIN_MIB`; what lies in a map or a list is spelled by that, its value is JSON."""
     return PREFIX + DELIMITER.join(path[:_GROUP_AND_FIELD]).upper()
 
 

@@ -1,8 +1,9 @@
 """Which of the settings may decisions see?"""
 
-from reconciler.model.node import InstanceType
-from reconciler.model.policy import CapacityPolicy, Override
+from reconciler.model.node import CapacityType, InstanceType
+from reconciler.model.policy import CapacityPolicy, Override, SlicingPolicy, SlicingRule
 from reconciler.settings.root import Settings
+from reconciler.settings.slicing import SharingRule
 
 
 def capacity_policy(settings: Settings) -> CapacityPolicy:
@@ -31,4 +32,36 @@ def capacity_policy(settings: Settings) -> CapacityPolicy:
         probe_retry=probe.retry,
         contest_limit=capacity.contest_limit,
         contest_window=capacity.contest_window,
+    )
+
+
+def slicing_policy(settings: Settings) -> SlicingPolicy:
+    """The knobs of decide/slicing, as plain values."""
+    slicing = settings.slicing
+    return SlicingPolicy(
+        rules=tuple(_rule(rule) for rule in slicing.rules),
+        gpu_resource=settings.capacity.gpu_resource,
+        config_map=f"{slicing.plugin_namespace}/{slicing.config_map}",
+        later=slicing.later,
+        fence_for=slicing.fence_for,
+        mounted_after=slicing.mounted_after,
+        follow_within=slicing.follow_within,
+        contest_limit=slicing.contest_limit,
+        contest_window=slicing.contest_window,
+        restart_plugin=slicing.restart_plugin,
+        most_restarts=slicing.most_restarts,
+        remove_stale=slicing.remove_stale,
+    )
+
+
+def _rule(rule: SharingRule) -> SlicingRule:
+    return SlicingRule(
+        wanted=rule.wanted(),
+        name=rule.name or "",
+        labels=rule.labels,
+        instance_types=frozenset(InstanceType(name) for name in rule.instance_types),
+        families=frozenset(rule.families),
+        gpu_models=frozenset(rule.gpu_models),
+        capacity_types=frozenset(CapacityType(name) for name in rule.capacity_types),
+        node_pools=frozenset(rule.node_pools),
     )

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from reconciler.settings import names
 from reconciler.settings.fields import allowed, default, shown
 from reconciler.settings.root import Settings
-from reconciler.settings.shape import SettingPath, map_of, section_of
+from reconciler.settings.shape import SettingPath, list_of, map_of, section_of
 
 _HEAD = """\
 # Settings
@@ -30,6 +30,11 @@ capacity:
   overrides:
     g4dn.xlarge:
       mib_per_gpu: 15079
+slicing:
+  rules:
+    - node_pools: [dev]
+      memory_per_slice: 4Gi
+    - sharing: exclusive
 probe:
   runtime_class: nvidia
 ```
@@ -40,6 +45,7 @@ The same in the environment:
 {prefix}CAPACITY__RESOURCE=veriff.com/gpu-memory
 {prefix}CAPACITY__MARGIN_MIB=30
 {prefix}CAPACITY__OVERRIDES='{{"g4dn.xlarge": {{"mib_per_gpu": 15079}}}}'
+{prefix}SLICING__RULES='[{{"node_pools": ["dev"], "memory_per_slice": "4Gi"}}, {{"sharing": "exclusive"}}]'
 {prefix}PROBE__RUNTIME_CLASS=nvidia
 ```
 
@@ -69,9 +75,11 @@ def _group(path: SettingPath, section: type[BaseModel]) -> Iterator[str]:
     yield f"{section.__doc__}\n"
     yield from _table(path, section)
     for name, field in section.model_fields.items():
-        inner = map_of(field)
+        inner, what = map_of(field), "key"
+        if inner is None:
+            inner, what = list_of(field), "entry"
         if inner is not None:
-            yield f"### {names.in_file((*path, name))}: for each key\n"
+            yield f"### {names.in_file((*path, name))}: for each {what}\n"
             yield f"{inner.__doc__}\n"
             yield from _table((), inner)
 

@@ -13,6 +13,7 @@ from reconciler.settings.names import DELIMITER, PREFIX
 from reconciler.settings.probing import ProbeSettings
 from reconciler.settings.running import LeaderSettings, LogSettings, ServerSettings, WorkSettings
 from reconciler.settings.shape import SettingPath
+from reconciler.settings.slicing import SlicingSettings
 from reconciler.settings.verifying import VerifySettings
 
 
@@ -22,6 +23,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter=DELIMITER)
 
     capacity: CapacitySettings = Field(default_factory=CapacitySettings)
+    slicing: SlicingSettings = Field(default_factory=SlicingSettings)
     probe: ProbeSettings = Field(default_factory=ProbeSettings)
     verify: VerifySettings = Field(default_factory=VerifySettings)
     karpenter: KarpenterSettings = Field(default_factory=KarpenterSettings)

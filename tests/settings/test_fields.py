@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from reconciler.settings.fields import allowed, shown
 from reconciler.settings.root import Settings
-from reconciler.settings.shape import SettingPath, fields, map_of, section_of, tree_of
+from reconciler.settings.shape import SettingPath, entry, fields, is_entry, list_of, map_of, section_of, tree_of
 
 
 def _every() -> list[tuple[SettingPath, FieldInfo]]:
@@ -20,14 +20,32 @@ def _every() -> list[tuple[SettingPath, FieldInfo]]:
         inner = map_of(field)
         if inner is not None:
             found += [((*path, "g4dn.xlarge", *below), deeper) for below, deeper in fields(inner)]
+        listed = list_of(field)
+        if listed is not None:
+            found += [((*path, entry(0), *below), deeper) for below, deeper in fields(listed)]
     return found
+
+
+RESULTS = {"sharing", "replicas", "memory_per_slice", "profile"}
+
+
+def _built(path: SettingPath, value: object) -> Settings:
+    """Settings with this value, and with what an entry of a list must say besides."""
+    values = {path: value}
+    if any(is_entry(part) for part in path) and path[-1] not in RESULTS:
+        values[*path[:-1], "memory_per_slice"] = "4Gi"
+    return Settings.built(tree_of(values), {})
 
 
 EVERY = _every()
 
 
-def _named(entry: object) -> str:
-    return ".".join(entry) if isinstance(entry, tuple) else ""
+def _named(param: object) -> str:
+    return ".".join(param) if isinstance(param, tuple) else ""
+
+
+def _path(place: tuple[int | str, ...]) -> SettingPath:
+    return tuple(entry(part) if isinstance(part, int) else part for part in place)
 
 
 def _kinds(field: FieldInfo) -> tuple[Any, ...]:
@@ -45,7 +63,7 @@ def test_a_setting_has_a_meaning_that_is_a_sentence(path: SettingPath, field: Fi
 def test_a_settings_example_is_one_that_is_taken(path: SettingPath, field: FieldInfo) -> None:
     assert field.examples
     example = field.examples[0]
-    Settings.built(tree_of({path: example}), {})
+    _built(path, example)
 
 
 @pytest.mark.parametrize(("path", "field"), EVERY, ids=_named)
@@ -73,8 +91,8 @@ def test_what_lies_outside_the_bounds_is_refused(path: SettingPath, field: Field
             continue
         outside = bound + (timedelta(milliseconds=step) if isinstance(bound, timedelta) else step)
         with pytest.raises(ValidationError) as refused:
-            Settings.built(tree_of({path: outside}), {})
-        assert path in [tuple(fault["loc"]) for fault in refused.value.errors()]
+            _built(path, outside)
+        assert path in [_path(fault["loc"]) for fault in refused.value.errors()]
 
 
 def test_every_setting_lies_in_a_group_so_that_its_variable_has_two_parts() -> None:
