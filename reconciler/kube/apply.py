@@ -76,9 +76,9 @@ class KubeActuator:
 
     async def _one(self, action: Action) -> Outcome:
         match action:
-            case Advertise(_, resources, labels, annotations, condition):
-                if not (resources or labels or annotations or condition):
-                    return Done()
+            case Advertise():
+                if action == Advertise(action.node):
+                    return Done()  # nothing is left of it
                 return await self._on_one(write.advertise(action, self._clock.now()))
             case ClearTaint():
                 return await self._on_one(write.clear_taint(action))
