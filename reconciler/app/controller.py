@@ -12,43 +12,33 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
+from reconciler.app.overlay_loop import OverlayLoop
+from reconciler.app.verify_loop import VerifyLoop
 from reconciler.app.voice import Voice
+from reconciler.app.world import World
 from reconciler.controllers.instance_types import InstanceTypes
 from reconciler.controllers.node_gpus import NodeGpus
-from reconciler.controllers.ports import Actuator, TypeSource
+from reconciler.controllers.overlays import KEY
+from reconciler.controllers.ports import Actuator
 from reconciler.decide.node import NodePolicy
-from reconciler.kube import catalog_config_map, sources
+from reconciler.kube import catalog_config_map, node_pools, sources
 from reconciler.kube.apply import KubeActuator
 from reconciler.kube.cache import ClaimCache, NodeCache, PodCache
 from reconciler.kube.catalog import CatalogStore
 from reconciler.kube.fence import Fence
+from reconciler.kube.node_pools import NodePoolCache
+from reconciler.kube.plugin_cache import PluginCache
 from reconciler.kube.probe_cache import ProbeCache
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace, Watcher
 from reconciler.model import names
-from reconciler.model.gpu import BuiltinFigure, GpuSpec, SpecAnswer
 from reconciler.model.node import InstanceType, NodeName
-from reconciler.model.plugin import PluginPod
+from reconciler.model.overlay import OverlayPolicy
+from reconciler.model.verification import VerifyPolicy
 from reconciler.runtime.backoff import Backoff
-from reconciler.runtime.clock import Clock
-from reconciler.runtime.transport import Transport
 from reconciler.runtime.worker import Worker
 from reconciler.runtime.workqueue import WorkQueue
 from reconciler.serve.metrics import Metrics
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What the controller is given of the world outside."""
-
-    transport: Transport
-    types: TypeSource
-    builtin: Callable[[InstanceType], SpecAnswer | None]
-    """What is known of a type without asking EC2."""
-    row: Callable[[GpuSpec], BuiltinFigure | None]
-    """What is known of the same GPUs, beside EC2's answer."""
-    clock: Clock
-    random: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +49,20 @@ class Wishes:
     policy: NodePolicy
     probe: ProbeJobSettings
     pace: Pace
+    plugin_selector: str = "app.kubernetes.io/name=nvidia-device-plugin"
+    overlays: OverlayPolicy | None = None
+    """None: nothing about NodeOverlays is looked at."""
+    write_overlays: bool = False
+    """Else it is only said what would be written."""
+    verify: VerifyPolicy | None = None
+    """None: nodes are verified by hand only."""
+    verify_job: ProbeJobSettings | None = None
+    """None: as the probe's."""
     workers: int = 4
     ec2_ttl: timedelta = timedelta(hours=12)
     ec2_retry: timedelta = timedelta(minutes=10)
     first_retry: float = 0.5
     longest_retry: float = 60.0
-
-
-class _NoPlugin:
-    """Without rules for sharing nothing about the device plugin is read."""
-
-    config = None
-
-    def on_node(self, node: NodeName) -> tuple[PluginPod, ...]:
-        return ()
 
 
 class Controller:
@@ -90,12 +80,21 @@ class Controller:
     ) -> None:
         """`actuator` stands in for the real one in a dry run, which then writes nothing at all."""
         self._wishes = wishes
+        self._world = world
+        self._voice = voice
+        self._metrics = metrics
+        policy = wishes.policy
+        self.backoff = Backoff(world.random, wishes.first_retry, wishes.longest_retry)
         self.node_queue: WorkQueue[NodeName] = WorkQueue()
         self.type_queue: WorkQueue[InstanceType] = WorkQueue()
         self.nodes = NodeCache(self.node_queue.add)
-        self.pods = PodCache(_telling_resources(wishes.policy), self.node_queue.add)
+        sharing = bool(policy.slicing.rules)
+        gpus = {policy.capacity.gpu_resource, names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE} if sharing else set()
+        self.pods = PodCache({policy.capacity.resource, *gpus}, self.node_queue.add)
         self.probes = ProbeCache(self.node_queue.add)
-        self.claims = ClaimCache(self._ask)
+        self.claims = ClaimCache(self._ask, self.node_queue.add)
+        self.plugins = PluginCache(self.node_queue.add, self._every_node)
+        self.pools = NodePoolCache(self._every_node if sharing else lambda: None)
         self.catalog = CatalogStore(
             world.transport,
             namespace=wishes.namespace,
@@ -108,45 +107,103 @@ class Controller:
             valid=wishes.ec2_ttl,
             retry=wishes.ec2_retry,
         )
+        actuator_or_real = actuator or KubeActuator(
+            world.transport, may_write=fence, probe=wishes.probe, catalog=self.catalog, clock=world.clock
+        )
         self.gpus = NodeGpus(
             nodes=self.nodes,
             pods=self.pods,
             probes=self.probes,
-            plugins=_NoPlugin(),
+            plugins=self.plugins,
+            pools=self.pools,
+            claims=self.claims,
             catalog=self.catalog,
-            actuator=actuator
-            or KubeActuator(
-                world.transport, may_write=fence, probe=wishes.probe, catalog=self.catalog, clock=world.clock
-            ),
+            actuator=actuator_or_real,
             observer=metrics,
             ask_type=self._ask,
-            policy=wishes.policy,
+            policy=policy,
             clock=world.clock,
         )
         self.types = InstanceTypes(
             source=world.types, memory=self.catalog, answered=self._type_changed, again_after=wishes.ec2_retry
         )
-        backoff = Backoff(world.random, wishes.first_retry, wishes.longest_retry)
-        self.node_worker = Worker("node", self.node_queue, self.gpus.reconcile, backoff, voice)
-        self.type_worker = Worker("type", self.type_queue, self.types.reconcile, backoff, voice)
-        self._watchers = self._watches(world.transport, backoff, voice)
-        self._metrics = metrics
+        self.node_worker = Worker("node", self.node_queue, self.gpus.reconcile, self.backoff, voice)
+        self.type_worker = Worker("type", self.type_queue, self.types.reconcile, self.backoff, voice)
+        pool_watch = self._watcher(node_pools.source(voice.trouble), self.pools.take)
+        self.overlays = self._overlay_loop(pool_watch, fence, dry=actuator is not None)
+        self.verifications = self._verify_loop(actuator_or_real, fence) if actuator is None else None
+        self._watchers = [*self._watches(), *([pool_watch] if sharing or self.overlays is not None else [])]
+        for loop in self._besides:
+            self._watchers += loop.watchers
 
-    def _watches(self, transport: Transport, backoff: Backoff, voice: Voice) -> Sequence[Watcher[Any]]:
-        report, namespace = voice.trouble, self._wishes.namespace
+    def _watcher(self, source: Any, sink: Callable[[Any], None]) -> Watcher[Any]:
+        return Watcher(
+            self._world.transport,
+            source,
+            sink,
+            backoff=self.backoff,
+            report=self._voice.trouble,
+            pace=self._wishes.pace,
+        )
 
-        def watcher(source: Any, sink: Callable[[Any], None]) -> Watcher[Any]:
-            return Watcher(transport, source, sink, backoff=backoff, report=report, pace=self._wishes.pace)
-
+    def _watches(self) -> Sequence[Watcher[Any]]:
+        report, wishes, watcher = self._voice.trouble, self._wishes, self._watcher
+        namespace, slicing = wishes.namespace, wishes.policy.slicing
+        plugin_namespace, _, config_map = slicing.config_map.partition("/")
+        plugin = [
+            watcher(sources.plugin_config_map(report, plugin_namespace, config_map), self.plugins.configs.take),
+            watcher(sources.plugin_pods(report, plugin_namespace, wishes.plugin_selector), self.plugins.pods.take),
+        ]
         return (
             # The catalog and the probes first: a node that is seen before them would be probed twice.
             watcher(catalog_config_map.source(report, namespace), self.catalog.take),
             watcher(sources.probe_jobs(report, namespace), self.probes.jobs.take),
             watcher(sources.probe_pods(report, namespace), self.probes.pods.take),
             watcher(sources.node_claims(report), self.claims.take),
+            *(plugin if slicing.rules else ()),
             watcher(sources.nodes(report), self.nodes.take),
             watcher(sources.pods(report), self.pods.take),
         )
+
+    def _overlay_loop(self, pool_watch: Watcher[Any], fence: Fence, *, dry: bool) -> OverlayLoop | None:
+        wishes = self._wishes
+        if wishes.overlays is None:
+            return None
+        return OverlayLoop(
+            self._world,
+            policy=wishes.policy,
+            overlay_policy=wishes.overlays,
+            may_write=fence if wishes.write_overlays and not dry else None,
+            pools=self.pools,
+            pool_watch=pool_watch,
+            nodes=self.nodes,
+            plugins=self.plugins,
+            catalog=self.catalog,
+            watcher=self._watcher,
+            backoff=self.backoff,
+            voice=self._voice,
+            metrics=self._metrics,
+        )
+
+    def _verify_loop(self, actuator: Actuator, fence: Fence) -> VerifyLoop | None:
+        wishes = self._wishes
+        if wishes.verify is None:
+            return None
+        return VerifyLoop(
+            self._world,
+            policy=wishes.verify,
+            job=wishes.verify_job or wishes.probe,
+            may_write=fence,
+            nodes=self.nodes,
+            actuator=actuator,
+            watcher=self._watcher,
+            backoff=self.backoff,
+            voice=self._voice,
+        )
+
+    @property
+    def _besides(self) -> Sequence[OverlayLoop | VerifyLoop]:
+        return [loop for loop in (self.overlays, self.verifications) if loop is not None]
 
     @property
     def synced(self) -> bool:
@@ -172,14 +229,20 @@ class Controller:
         """Reconcile until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self.type_worker.run)
+            for loop in self._besides:
+                loop.begin()
+                group.start_soon(loop.worker.run)
             for _ in range(self._wishes.workers):
                 group.start_soon(self.node_worker.run)
 
-    async def once(self) -> Sequence[NodeName | InstanceType]:
-        """One turn for every type and every node; returns the keys whose turn did not end well."""
+    async def once(self) -> Sequence[str]:
+        """One turn for every type, every node and the overlays; returns the keys whose turn did not end well."""
         bad_types = await self.ask_types()
-        names = sorted(node.name for node in self.nodes.all())
-        return [*bad_types, *[name for name in names if not await self.node_worker.turn(name)]]
+        every = sorted(node.name for node in self.nodes.all())
+        bad: list[str] = [*bad_types, *[name for name in every if not await self.node_worker.turn(name)]]
+        if self.overlays is not None and not await self.overlays.worker.turn(KEY):
+            bad.append(KEY)
+        return bad
 
     async def ask_types(self) -> Sequence[InstanceType]:
         """Look up the type of every node that is due; returns those whose turn did not end well."""
@@ -195,9 +258,11 @@ class Controller:
     def _type_changed(self, kind: InstanceType) -> None:
         for name in self.nodes.of_type(kind):
             self.node_queue.add(name)
+        if self.overlays is not None:
+            self.overlays.begin()
 
-
-def _telling_resources(policy: NodePolicy) -> set[str]:
-    """What a pod must hold for its coming and going to matter to its node."""
-    sharing = {names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE, policy.slicing.gpu_resource}
-    return {policy.capacity.resource} | (sharing if policy.slicing.rules else set())
+    def _every_node(self) -> None:
+        for node in self.nodes.all():
+            self.node_queue.add(node.name)
+        if self.overlays is not None:
+            self.overlays.begin()

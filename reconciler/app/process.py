@@ -12,11 +12,12 @@ import anyio
 from anyio import CancelScope
 from anyio.abc import TaskGroup
 
-from reconciler.app.controller import Controller, World
+from reconciler.app.controller import Controller
 from reconciler.app.explaining import from_cluster
 from reconciler.app.leading import lead
 from reconciler.app.voice import Voice
 from reconciler.app.wishes import lease_times, wishes
+from reconciler.app.world import World
 from reconciler.aws.builtin import builtin
 from reconciler.aws.instance_types import Ec2InstanceTypes, TableOnly
 from reconciler.aws.session import AwsSession
@@ -156,7 +157,8 @@ def _controller(
         return next((region for region in regions if region), None)
 
     types, table = type_source(settings, node_region), builtin()
-    world = World(transport, types, table.answer, table.beside, SystemClock(), dice.random)
+    kinds = [row.figure.instance_type for row in table]
+    world = World(transport, types, table.answer, table.beside, kinds, SystemClock(), dice.random)
     fence = lease.fence if settings.leader.enabled else unfenced
     controller = Controller(world, wishes(settings), voice, metrics, fence=fence, actuator=actuator)
     return controller

@@ -10,8 +10,8 @@ import anyio
 from anyio import CancelScope
 from anyio.abc import TaskStatus
 
+from reconciler.app.job_wishes import verify_job, verify_policy
 from reconciler.app.process import NotInTime
-from reconciler.app.verify_wishes import verify_job, verify_policy
 from reconciler.app.wishes import wishes
 from reconciler.decide import verifying
 from reconciler.kube import sources, verify_views

@@ -1,14 +1,12 @@
 """How do settings become what the controller is given? Plain values, one by one."""
 
-import math
-
 from reconciler.app.controller import Wishes
+from reconciler.app.job_wishes import probe_job, verify_job, verify_policy
 from reconciler.decide.node import NodePolicy
 from reconciler.kube.lease import LeaseTimes
-from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace
-from reconciler.model.policy import SlicingPolicy
-from reconciler.settings.policy import capacity_policy
+from reconciler.settings.karpenter import overlay_policy
+from reconciler.settings.policy import capacity_policy, slicing_policy
 from reconciler.settings.root import Settings
 
 
@@ -23,6 +21,11 @@ def wishes(settings: Settings) -> Wishes:
             silence=settings.kubernetes.watch_silence.total_seconds(),
             answer=settings.kubernetes.request_timeout.total_seconds(),
         ),
+        plugin_selector=settings.slicing.plugin_selector,
+        overlays=None if settings.karpenter.overlays == "off" else overlay_policy(settings.karpenter),
+        write_overlays=settings.karpenter.overlays == "write",
+        verify=verify_policy(settings) if settings.verify.at_join else None,
+        verify_job=verify_job(settings),
         workers=settings.work.workers,
         ec2_ttl=settings.catalog.ec2_ttl,
         ec2_retry=settings.catalog.ec2_retry,
@@ -32,28 +35,7 @@ def wishes(settings: Settings) -> Wishes:
 
 
 def node_policy(settings: Settings) -> NodePolicy:
-    return NodePolicy(capacity_policy(settings), SlicingPolicy())
-
-
-def probe_job(settings: Settings) -> ProbeJobSettings:
-    probe = settings.probe
-    return ProbeJobSettings(
-        namespace=settings.kubernetes.namespace,
-        image=probe.image,
-        image_pull_policy=probe.pull_policy,
-        image_pull_secrets=(probe.pull_secret,) if probe.pull_secret else (),
-        runtime_class=probe.runtime_class or "",
-        service_account=probe.service_account or "",
-        priority_class=probe.priority_class or "",
-        deadline=math.ceil(probe.deadline.total_seconds()),
-        backoff_limit=probe.tries - 1,
-        ttl=math.ceil(probe.ttl.total_seconds()),
-        cpu=probe.cpu,
-        memory=probe.memory,
-        extra_capabilities=("SYS_ADMIN",) if probe.sys_admin else (),
-        read_only_root=probe.read_only_root,
-        user=probe.user,
-    )
+    return NodePolicy(capacity_policy(settings), slicing_policy(settings), settings.karpenter.uninitialized_after)
 
 
 def lease_times(settings: Settings) -> LeaseTimes:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from reconciler.controllers.ports import Actuator, Catalog, Nodes, Observer, Plugins, Pods, Probes
+from reconciler.controllers.ports import Actuator, Catalog, Claims, Nodes, Observer, Plugins, Pods, Pools, Probes
 from reconciler.decide import node as nodes
 from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.node import NodeDecision, NodeFacts, NodePolicy
+from reconciler.model import names
 from reconciler.model.node import InstanceType, NodeName, NodeView
-from reconciler.model.plan import Lost
+from reconciler.model.plan import Announce, Lost
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.worker import Pass
 
@@ -22,6 +23,8 @@ class NodeGpus:
         pods: Pods,
         probes: Probes,
         plugins: Plugins,
+        pools: Pools,
+        claims: Claims,
         catalog: Catalog,
         actuator: Actuator,
         observer: Observer,
@@ -33,18 +36,23 @@ class NodeGpus:
         self._pods = pods
         self._probes = probes
         self._plugins = plugins
+        self._pools = pools
+        self._claims = claims
         self._catalog = catalog
         self._actuator = actuator
         self._observer = observer
         self._ask_type = ask_type
         self._policy = policy
         self._clock = clock
+        self._told: dict[NodeName, Announce] = {}
+        """What was last told of each node's NodeClaim. After a restart it is told again: events may repeat."""
 
     async def reconcile(self, name: NodeName) -> Pass:
         """One turn. Raises what the doors raise; the worker knows what follows."""
         node = self._nodes.get(name)
         if node is None:
             self._observer.gone(name)
+            self._told.pop(name, None)
             return Pass(quiet=True)
         facts = self.facts(node)
         if node.instance_type is not None and facts.memory.spec is None:
@@ -54,7 +62,17 @@ class NodeGpus:
         self._observer.planned(node, plan, decision.sharing.reason)
         outcomes = await self._actuator.apply(plan.actions)
         lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
-        return Pass(revisit=plan.revisit, notes=_notes(decision, lost), quiet=not plan.actions)
+        news = await self._tell_of_claim(name, decision.claim)
+        return Pass(revisit=plan.revisit, notes=_notes(decision, lost), quiet=not (plan.actions or news))
+
+    async def _tell_of_claim(self, name: NodeName, finding: Announce | None) -> bool:
+        if finding is None:
+            self._told.pop(name, None)
+        if finding is None or self._told.get(name) == finding:
+            return False
+        await self._actuator.apply([finding])
+        self._told[name] = finding
+        return True
 
     def facts(self, node: NodeView) -> NodeFacts:
         """All that is known of the node at this moment, without asking anybody."""
@@ -72,6 +90,8 @@ class NodeGpus:
             plugin=self._plugins.config,
             plugin_pods=self._plugins.on_node(node.name),
             held=self._pods.held(node.name),
+            pool_label=self._pools.labels(node.labels.get(names.KARPENTER_NODEPOOL, "")).get(names.PLUGIN_CONFIG, ""),
+            claim=self._claims.of_node(node.name),
         )
 
 
@@ -81,6 +101,8 @@ def _notes(decision: NodeDecision, lost: list[Lost]) -> tuple[tuple[str, object]
         ("reason", plan.reason.value),
         ("sharing", decision.sharing.reason.value),
         ("because", plan.because),
+        *((("opinions", list(decision.opinions)),) if decision.opinions else ()),
+        *((("claim", decision.claim.message),) if decision.claim is not None else ()),
         ("actions", [type(action).__name__ for action in plan.actions]),
     )
     return (*notes, ("lost", [outcome.why for outcome in lost])) if lost else notes

@@ -1,10 +1,10 @@
 """What do the loops need from the world? Structural: `app` is where mypy proves that the doors fit."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from reconciler.model.gpu import LearnedFigure, SpecAnswer
-from reconciler.model.node import InstanceType, NodeName, NodeView
+from reconciler.model.node import InstanceType, NodeClaimView, NodeName, NodeView
 from reconciler.model.plan import Action, Outcome, Plan
 from reconciler.model.plugin import PluginPod
 from reconciler.model.probe_state import ProbeState
@@ -45,6 +45,18 @@ class Probes(Protocol):
     """The probe of the node's present boot."""
 
     def state(self, node: NodeView) -> ProbeState: ...
+
+
+class Pools(Protocol):
+    """The NodePools' templates."""
+
+    def labels(self, name: str) -> Mapping[str, str]: ...
+
+
+class Claims(Protocol):
+    """What Karpenter made nodes for."""
+
+    def of_node(self, node: NodeName) -> NodeClaimView | None: ...
 
 
 class Catalog(Protocol):

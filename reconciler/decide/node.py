@@ -1,23 +1,28 @@
 """What should be done about a node? Its memory first, then its sharing; and pods may come when both allow it."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from reconciler.decide import capacity, slicing, startup
+from reconciler.decide import capacity, node_claim, second_opinion, slicing, startup
 from reconciler.decide.capacity import Draft
 from reconciler.decide.facts import CapacityFacts
+from reconciler.decide.node_claim import ClaimFacts, ClaimFinding
 from reconciler.decide.slicing import SharingDecision, SharingFacts
 from reconciler.decide.verdict import Verdict
-from reconciler.model.plan import ClearTaint, Plan, SetTaint
+from reconciler.model.node import NodeClaimView
+from reconciler.model.plan import Announce, ClearTaint, Plan, SetTaint
 from reconciler.model.plugin import PluginPod
 from reconciler.model.policy import CapacityPolicy, SlicingPolicy
-from reconciler.model.sharing import PluginConfig
+from reconciler.model.reasons import SharingReason
+from reconciler.model.sharing import PluginConfig, Profile
 
 
 @dataclass(frozen=True, slots=True)
 class NodePolicy:
     capacity: CapacityPolicy
     slicing: SlicingPolicy
+    patience: timedelta = timedelta(minutes=10)
+    """How long a NodeClaim may wait for something of ours before people are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class NodeFacts:
     """How many GPUs and slices the node's running pods hold."""
     pool_label: str = ""
     """What the template of the node's NodePool sets as the plugin's config label; empty: nothing."""
+    claim: NodeClaimView | None = None
+    """What Karpenter made the node for; None: it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,10 @@ class NodeDecision:
     verdict: Verdict
     sharing: SharingDecision
     plan: Plan
+    opinions: tuple[str, ...] = ()
+    """What other parties' labels say that differs (decide/second_opinion)."""
+    claim: Announce | None = None
+    """What is to be told of the node's NodeClaim, once for as long as it stays the same."""
 
 
 def decide(facts: NodeFacts, policy: NodePolicy, now: datetime) -> NodeDecision:
@@ -54,9 +65,35 @@ def decide(facts: NodeFacts, policy: NodePolicy, now: datetime) -> NodeDecision:
     if memory.words:
         sharing = _after(sharing)
     actions = capacity.in_order((*memory.words, *sharing.actions, *gate.actions, *memory.errands))
-    revisit = capacity.sooner(memory.revisit, sharing.revisit)
+    said = _of_claim(facts, memory, sharing, policy, now)
+    revisit = capacity.sooner(capacity.sooner(memory.revisit, sharing.revisit), said.revisit)
     because = memory.because(sharing.because, gate.aside)
-    return NodeDecision(memory.verdict, sharing, Plan(memory.verdict.reason, because, actions, revisit))
+    return NodeDecision(
+        verdict=memory.verdict,
+        sharing=sharing,
+        plan=Plan(memory.verdict.reason, because, actions, revisit),
+        opinions=second_opinion.opinions(node, memory.verdict, _settled_profile(facts, sharing)),
+        claim=said.announce,
+    )
+
+
+def _of_claim(
+    facts: NodeFacts, memory: Draft, sharing: SharingDecision, policy: NodePolicy, now: datetime
+) -> ClaimFinding:
+    if facts.claim is None:
+        return ClaimFinding()
+    node = facts.memory.node
+    holds = memory.holds_taint(node, policy.capacity)
+    found = ClaimFacts(facts.claim, node, memory.verdict, sharing, holds)
+    return node_claim.finding(found, policy.capacity, policy.patience, now)
+
+
+def _settled_profile(facts: NodeFacts, sharing: SharingDecision) -> Profile | None:
+    """The profile that the plugin follows; None while it does not."""
+    if sharing.reason not in (SharingReason.SLICED, SharingReason.EXCLUSIVE) or facts.plugin is None:
+        return None
+    found = facts.plugin.profiles.get(sharing.profile)
+    return found if isinstance(found, Profile) else None
 
 
 def _sharing_facts(facts: NodeFacts, memory: Draft) -> SharingFacts:

@@ -1,11 +1,13 @@
 """What can be measured? The Prometheus families of the controller, in base units, one registry."""
 
+from collections import Counter as Counted
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from reconciler.model import quantity
 from reconciler.model.node import NodeName, NodeView
+from reconciler.model.overlay import OverlayPlan
 from reconciler.model.plan import Plan
 from reconciler.model.reasons import SharingReason
 from reconciler.model.record import CapacityRecord
@@ -47,6 +49,20 @@ class Metrics:
             "gpu_reconciler_node_sharing",
             "1 for the reason that holds for the node's sharing (docs/reasons.md).",
             ["node", "instance_type", "reason"],
+            registry=self.registry,
+        )
+        self._overlays = Gauge(
+            "gpu_reconciler_overlays", "NodeOverlays that should stand (docs/karpenter.md).", registry=self.registry
+        )
+        self._overlay_changes = Gauge(
+            "gpu_reconciler_overlay_changes",
+            "What differs from that: written now, or only told where overlays are not ours to write.",
+            registry=self.registry,
+        )
+        self._findings = Gauge(
+            "gpu_reconciler_overlay_findings",
+            "What keeps Karpenter from going by our overlays, by reason.",
+            ["reason"],
             registry=self.registry,
         )
         self._troubles = Counter(
@@ -95,6 +111,14 @@ class Metrics:
                 self._sharing.labels(*shares).set(1)
         mib = (record.advertised_mib or 0) if record else 0
         self._advertised.labels(*advertised).set(mib * quantity.MIB)
+
+    def overlays(self, plan: OverlayPlan) -> None:
+        """Show how it stands with overlays."""
+        self._overlays.set(len(plan.wanted))
+        self._overlay_changes.set(len(plan.actions))
+        self._findings.clear()
+        for reason, count in Counted(finding.reason.value for finding in plan.findings).items():
+            self._findings.labels(reason).set(count)
 
     def gone(self, name: NodeName) -> None:
         """Forget the series of a node that is no more."""

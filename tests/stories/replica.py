@@ -10,9 +10,10 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
-from reconciler.app.controller import Controller, Wishes, World
+from reconciler.app.controller import Controller, Wishes
 from reconciler.app.leading import lead
 from reconciler.app.voice import Voice
+from reconciler.app.world import World
 from reconciler.aws.builtin import builtin
 from reconciler.controllers.ports import TypeSource
 from reconciler.kube.fence import unfenced
@@ -131,7 +132,8 @@ class Replica:
             changed=lambda leads: self.terms.append((anyio.current_time(), leads)),
         )
         table = builtin()
-        world = World(self.transport, types, table.answer, table.beside, clock, dice.random)
+        kinds = [row.figure.instance_type for row in table]
+        world = World(self.transport, types, table.answer, table.beside, kinds, clock, dice.random)
         self._leased = leased
         self._works = works
         fence = self.lease.fence if leased else unfenced

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import anyio
 
-from reconciler.app.controller import Controller, Wishes, World
+from reconciler.app.controller import Controller, Wishes
 from reconciler.app.process import SystemClock
 from reconciler.app.voice import Voice
+from reconciler.app.world import World
 from reconciler.aws.builtin import builtin
 from reconciler.aws.instance_types import TableOnly
 from reconciler.decide.node import NodePolicy
@@ -46,7 +47,7 @@ async def sync(url: str) -> Measured:
     async with _transport(url) as transport, anyio.create_task_group() as group:
         table = builtin()
         types = TableOnly(table, "there is no EC2 here")
-        world = World(transport, types, table.answer, table.beside, SystemClock(), random.random)
+        world = World(transport, types, table.answer, table.beside, [], SystemClock(), random.random)
         controller = Controller(world, _wishes(), _Strict(logs.logger(), Metrics()), Metrics(), fence=unfenced)
         await group.start(controller.watch)
         garbage.keep()
