@@ -9,6 +9,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 MANIFESTS = ROOT / "deploy" / "manifests"
+SHARING = MANIFESTS / "sharing"
 EXAMPLES = ROOT / "deploy" / "examples"
 
 
@@ -32,6 +33,10 @@ class Object:
         found: str | None = self.body["metadata"].get("namespace")
         return found
 
+    @property
+    def of_karpenter(self) -> bool:
+        return str(self.body["apiVersion"]).startswith("karpenter.")
+
     def __str__(self) -> str:
         return f"{self.kind}/{self.name}"
 
@@ -47,8 +52,23 @@ def manifests() -> list[Object]:
     return [found for name in listed for found in _read(MANIFESTS / name)]
 
 
+def sharing(*optional: str) -> list[Object]:
+    """What `kubectl apply -k deploy/manifests/sharing` applies besides, and optional files of that folder."""
+    listed = yaml.safe_load((SHARING / "kustomization.yaml").read_text())["resources"]
+    return [found for name in (*listed, *optional) for found in _read(SHARING / name)]
+
+
 def examples() -> list[Object]:
-    """Every Kubernetes object among the examples."""
+    """Every object of Kubernetes' own among the examples."""
+    return [one for one in _examples() if not one.of_karpenter]
+
+
+def of_karpenter() -> list[Object]:
+    """Every object of Karpenter's among the examples; its own API server judges their shape."""
+    return [one for one in _examples() if one.of_karpenter]
+
+
+def _examples() -> list[Object]:
     files = sorted(EXAMPLES.rglob("*.yaml"))
     return [found for file in files if file.name != "settings.yaml" for found in _read(file)]
 
