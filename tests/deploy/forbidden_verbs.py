@@ -8,12 +8,15 @@ from itertools import product
 from tests.deploy.rights import Attempt
 
 OWN = "gpu-reconciler"
+PLUGIN = "nvidia-device-plugin"
 ELSEWHERE = ("default", "kube-system", "prod")
 
 _EVERY_VERB = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _RBAC = "rbac.authorization.k8s.io"
+_KARPENTER_KINDS = ("nodeclaims", "nodepools", "nodeoverlays")
 _RBAC_KINDS = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+_INTO_PODS = ("exec", "attach", "portforward", "proxy", "log", "ephemeralcontainers")
 
 FORBIDDEN = (
     # Secrets and tokens, anywhere
@@ -31,7 +34,7 @@ FORBIDDEN = (
         Attempt(verb, "", f"pods/{part}", where)
         for verb, part, where in product(
             ("create", "get"),
-            ("exec", "attach", "portforward", "proxy", "log", "ephemeralcontainers"),
+            _INTO_PODS,
             (OWN, *ELSEWHERE),
         )
     ),
@@ -51,6 +54,9 @@ FORBIDDEN = (
     *(Attempt(verb, "", "nodes/status") for verb in ("update",)),
     *(Attempt(verb, "", "nodes/proxy") for verb in ("get", "create")),
     *(Attempt(verb, "karpenter.sh", kind) for verb, kind in product(_WRITES, ("nodeclaims", "nodepools"))),
+    *(Attempt(verb, "karpenter.sh", f"{kind}/status") for verb, kind in product(_WRITES, _KARPENTER_KINDS)),
+    *(Attempt(verb, "karpenter.sh", "nodeoverlays") for verb in ("update", "deletecollection")),
+    *(Attempt(verb, "karpenter.k8s.aws", "ec2nodeclasses") for verb in _EVERY_VERB),
     # What others own
     *(Attempt(verb, "", "configmaps", where) for verb, where in product(_EVERY_VERB, ELSEWHERE)),
     *(Attempt(verb, "", "configmaps", OWN, "gpu-reconciler-settings") for verb in ("get", "update", "patch", "delete")),
@@ -63,6 +69,13 @@ FORBIDDEN = (
     *(Attempt("create", "", "events", where) for where in ("kube-system", "prod")),
     *(Attempt(verb, "", "namespaces") for verb in _WRITES),
     *(Attempt(verb, "policy", "poddisruptionbudgets", where) for verb, where in product(_WRITES, (OWN, "prod"))),
+    # The device plugin is its administrator's: its profiles are read, and nothing that it runs is changed
+    *(Attempt(verb, "", "configmaps", PLUGIN, "gpu-profiles") for verb in _WRITES),
+    *(Attempt(verb, "", "configmaps", PLUGIN, name) for verb, name in product(_EVERY_VERB, ("another", None))),
+    *(Attempt(verb, "", "secrets", PLUGIN) for verb in _EVERY_VERB),
+    *(Attempt(verb, "", "pods", PLUGIN) for verb in ("create", "update", "patch", "deletecollection", "get")),
+    *(Attempt(verb, "", f"pods/{part}", PLUGIN) for verb, part in product(("create", "get"), _INTO_PODS)),
+    *(Attempt(verb, "apps", "daemonsets", PLUGIN) for verb in _EVERY_VERB),
     # The API server itself
     *(Attempt(verb, "apiextensions.k8s.io", "customresourcedefinitions") for verb in _EVERY_VERB),
     *(
@@ -71,3 +84,8 @@ FORBIDDEN = (
     ),
     *(Attempt(verb, "*", "*") for verb in ("*", "get", "create")),
 )
+
+FORBIDDEN_BY_DEFAULT = tuple(
+    Attempt(verb, "", "pods", where) for verb, where in product(("delete", "deletecollection"), (None, PLUGIN))
+)
+"""Deleting the plugin's pods is a right that people give by hand, or not (needed_verbs.FOR_RESTARTS)."""

@@ -4,12 +4,13 @@ from typing import Any
 
 import yaml
 
-from reconciler.kube import catalog_config_map
+from reconciler.kube import catalog_config_map, sources
+from reconciler.model.policy import SlicingPolicy
 from reconciler.settings import names
 from reconciler.settings.load import load
 from reconciler.settings.root import Settings
 from reconciler.settings.shape import fields
-from tests.deploy.needed_verbs import CATALOG, LEASE
+from tests.deploy.needed_verbs import CATALOG, LEASE, PLUGIN, PROFILES
 from tests.deploy.objects import EXAMPLES, only
 
 POD: dict[str, Any] = only("Deployment").body["spec"]["template"]["spec"]
@@ -48,6 +49,14 @@ def test_default_settings_name_what_the_role_grants() -> None:
     settings = Settings()
     assert (catalog_config_map.NAME, settings.leader.lease) == (CATALOG, LEASE)
     assert settings.kubernetes.namespace == only("Namespace").name
+    assert SlicingPolicy().config_map == f"{PLUGIN}/{PROFILES}"
+
+
+def test_what_is_watched_of_the_plugin_is_what_the_role_grants() -> None:
+    """A list by name is authorized only with the field selector that names the same."""
+    source = sources.plugin_config_map(lambda trouble: None, PLUGIN, PROFILES)
+    assert source.path == f"/api/v1/namespaces/{PLUGIN}/configmaps"
+    assert source.selectors == {"fieldSelector": f"metadata.name={PROFILES}"}
 
 
 def test_service_links_are_off_since_their_variables_look_like_settings() -> None:

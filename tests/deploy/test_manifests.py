@@ -7,9 +7,10 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from tests.deploy.objects import MANIFESTS, Object, examples, manifests, only
+from tests.deploy.objects import MANIFESTS, SHARING, Object, examples, manifests, only, sharing
 
 ALL = manifests()
+OPTIONAL = sharing("restart-plugin.yaml")
 OLDEST = "1.29"
 """The oldest minor that we promise."""
 VERSIONS = (OLDEST, "1.33", "1.36", kubernetes_validate.latest_version())
@@ -17,7 +18,7 @@ NAMESPACE = "gpu-reconciler"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("one", [*ALL, *examples()], ids=str)
+@pytest.mark.parametrize("one", [*ALL, *OPTIONAL, *examples()], ids=str)
 def test_kubernetes_schema_takes_it(one: Object, version: str) -> None:
     """Strictly: a misspelt field is a fault, not something to pass over."""
     kubernetes_validate.validate(one.body, version, strict=True)
@@ -32,6 +33,8 @@ def test_a_misspelt_field_would_be_seen() -> None:
 def test_every_manifest_is_applied() -> None:
     files = {file.name for file in MANIFESTS.glob("*.yaml")} - {"kustomization.yaml"}
     assert {one.file.name for one in ALL} == files
+    optional = {file.name for file in SHARING.glob("*.yaml")} - {"kustomization.yaml"}
+    assert {one.file.name for one in OPTIONAL} == optional
 
 
 def test_no_object_is_there_twice() -> None:
@@ -50,13 +53,19 @@ def test_everything_lies_in_our_namespace_but_the_rights_on_events() -> None:
 
 
 def test_bindings_name_roles_and_accounts_that_are_there() -> None:
-    there = {(one.kind, one.namespace, one.name) for one in ALL}
-    for binding in (one for one in ALL if one.kind.endswith("Binding")):
+    there = {(one.kind, one.namespace, one.name) for one in (*ALL, *OPTIONAL)}
+    for binding in (one for one in (*ALL, *OPTIONAL) if one.kind.endswith("Binding")):
         role = binding.body["roleRef"]
         home = binding.namespace if role["kind"] == "Role" else None
         assert (role["kind"], home, role["name"]) in there
         for subject in binding.body["subjects"]:
             assert (subject["kind"], subject["namespace"], subject["name"]) in there
+
+
+def test_the_rights_for_sharing_lie_in_the_plugins_namespace_alone() -> None:
+    """One line moves them all: kustomize's `namespace`, which leaves the bindings' accounts where they are."""
+    namespace = yaml.safe_load((SHARING / "kustomization.yaml").read_text())["namespace"]
+    assert {one.namespace for one in OPTIONAL} == {namespace}
 
 
 @pytest.mark.parametrize(
