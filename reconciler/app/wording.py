@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
+from reconciler.model import quantity
 from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Learn, RestartPlugin, RunProbe, SetTaint
-from reconciler.model.quantity import MIB
 
 
 def words(action: Action) -> str:
@@ -11,7 +11,7 @@ def words(action: Action) -> str:
     match action:
         case Advertise(node, resources, labels, annotations, condition, dropped):
             parts = [
-                f"remove {name}" if amount is None else f"{name}={_amount(amount)}"
+                f"remove {name}" if amount is None else f"{name}={quantity.text(amount)}"
                 for name, amount in resources.items()
             ]
             parts += [
@@ -37,8 +37,3 @@ def words(action: Action) -> str:
             return f"tell a {'Warning' if warning else 'Normal'} Event {reason.value} on node {node.name}"
         case _:
             assert_never(action)
-
-
-def _amount(amount: int) -> str:
-    whole, rest = divmod(amount, MIB)
-    return str(amount) if rest else f"{whole}Mi"

@@ -15,7 +15,7 @@ from reconciler.kube import overlay_offline
 from reconciler.kube.offline import UnreadableFile
 from reconciler.kube.overlay_writes import manifest
 from reconciler.kube.trouble import Trouble
-from reconciler.kube.write import quantity_text
+from reconciler.model import quantity
 from reconciler.model.overlay import OverlayPlan, RemoveOverlay, Wanted, WriteOverlay
 from reconciler.runtime import logs
 from reconciler.settings.root import Settings
@@ -105,7 +105,7 @@ def _print(plan: OverlayPlan) -> None:
 
 
 def _capacity(one: Wanted) -> str:
-    return ", ".join(f"{name}={quantity_text(amount)}" for name, amount in one.capacity.items())
+    return ", ".join(f"{name}={quantity.text(amount)}" for name, amount in one.capacity.items())
 
 
 def _name(action: WriteOverlay | RemoveOverlay) -> str:

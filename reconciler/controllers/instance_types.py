@@ -8,12 +8,9 @@ from reconciler.model.gpu import SpecUnknown
 from reconciler.model.node import InstanceType
 from reconciler.runtime.worker import Pass
 
-BATCH = 100
-"""DescribeInstanceTypes takes at most so many types a call."""
-
 
 class InstanceTypes:
-    """Asks for all types that are due together, so that a fleet costs one call and not one a type."""
+    """Asks for all types that are due together, so that a fleet costs one call a hundred and not one a type."""
 
     def __init__(
         self,
@@ -39,7 +36,7 @@ class InstanceTypes:
             self._wanted.discard(instance_type)
             return Pass(revisit=self._again_after, quiet=True)
         others = sorted(kind for kind in self._wanted if kind != instance_type and self._memory.due(kind))
-        batch = (instance_type, *others[: BATCH - 1])
+        batch = (instance_type, *others)
         answers = await self._source.describe(batch)
         await self._memory.remember(answers)
         self._wanted.difference_update(batch)

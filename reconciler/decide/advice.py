@@ -2,9 +2,6 @@
 
 from reconciler.model.probe_report import ProbeReason
 
-LONGEST = 300
-"""Characters of a foreign text within a sentence of ours."""
-
 _ADVICE = {
     ProbeReason.LIBRARY_NOT_FOUND: (
         "the driver's library is not visible to the probe; use an AMI with the NVIDIA driver, or set the probe's"
@@ -31,9 +28,3 @@ _ADVICE = {
 def of(reason: ProbeReason) -> str:
     """What it means and what to do, as half a sentence."""
     return _ADVICE[reason]
-
-
-def cut(text: str) -> str:
-    """A foreign text, short enough to stand within a sentence, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -10,6 +10,7 @@ from reconciler.model.node import NodeView
 from reconciler.model.policy import CapacityPolicy
 from reconciler.model.probe_report import GpuReading, ProbeReason, ProbeReport
 from reconciler.model.probe_state import NotProbed, Probed, ProbeFailed, ProbeState, Probing
+from reconciler.model.quoting import quoted
 from reconciler.model.record import CapacityRecord
 
 UNUSABLE = frozenset(
@@ -176,7 +177,7 @@ def _of_report(report: ProbeReport, at: datetime, fresh: bool) -> Finding:
 
 
 def _of_reason(reason: ProbeReason, message: str) -> Finding:
-    said = advice.cut(message).rstrip(". ")
+    said = quoted(message).rstrip(". ")
     text = f"{reason.value}{f' ({said})' if said else ''}: {advice.of(reason)}"
     return Unusable(text) if reason in UNUSABLE else Inconclusive(text)
 
@@ -184,7 +185,7 @@ def _of_reason(reason: ProbeReason, message: str) -> Finding:
 def _progress(state: ProbeState) -> str:
     match state:
         case Probing(waiting=waiting):
-            return f"the probe waits: {advice.cut(waiting)}" if waiting else "the probe is running"
+            return f"the probe waits: {quoted(waiting)}" if waiting else "the probe is running"
         case NotProbed() | Probed() | ProbeFailed():
             return ""
 

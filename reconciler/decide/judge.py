@@ -19,8 +19,7 @@ def judge(promised: Promise, found: Finding, policy: CapacityPolicy, *, fresh: b
         case Measured():
             return _measured(promised, found, policy)
         case Sliced(text):
-            why = f"{text}: MIG devices have resources of their own, so no GPU memory is advertised"
-            return _nothing(Reason.MIG, why, promised, fresh)
+            return _nothing(Reason.MIG, standing.mig(text), promised, fresh)
         case Unusable(text):
             return _nothing(Reason.NO_NVML, f"no GPU can be used on this node: {text}", promised, fresh)
         case Inconclusive(text):

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from reconciler.decide import advice
 from reconciler.decide.offered_slots import OfferedSlots
 from reconciler.model.plugin import PluginPod
+from reconciler.model.quoting import quoted
 from reconciler.model.reasons import SharingReason
 
 
@@ -21,7 +21,7 @@ def certain(pod: PluginPod | None) -> Cause | None:
     if pod.manager_failing:
         return Cause(
             SharingReason.CONFIG_MANAGER_FAILING,
-            f"the config-manager in {_called(pod)} does not run ({advice.cut(pod.manager_failing)}): see its log",
+            f"the config-manager in {_called(pod)} does not run ({quoted(pod.manager_failing)}): see its log",
         )
     if not pod.config_manager:
         return Cause(
@@ -32,7 +32,7 @@ def certain(pod: PluginPod | None) -> Cause | None:
     if pod.plugin_failing:
         return Cause(
             SharingReason.PLUGIN_FAILING,
-            f"{_called(pod)} does not run ({advice.cut(pod.plugin_failing)}): see its log",
+            f"{_called(pod)} does not run ({quoted(pod.plugin_failing)}): see its log",
         )
     return None
 

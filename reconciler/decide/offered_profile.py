@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reconciler.decide import advice, wish
+from reconciler.decide import wish
 from reconciler.decide.sharing_facts import SharingFacts
 from reconciler.decide.wish import Wish
 from reconciler.model.policy import SlicingPolicy
+from reconciler.model.quoting import quoted
 from reconciler.model.reasons import SharingReason
 from reconciler.model.sharing import PluginConfig, Profile, UnusableProfile
 
@@ -40,7 +41,7 @@ def of(wanted: Wish, plugin: PluginConfig | None, policy: SlicingPolicy) -> Prof
         case UnusableProfile(why):
             return Fault(
                 SharingReason.PROFILE_INVALID,
-                f"the plugin would refuse key {key} of {where}: {advice.cut(why)}. Put a corrected one under a new key:"
+                f"the plugin would refuse key {key} of {where}: {quoted(why)}. Put a corrected one under a new key:"
                 " what is edited under its name is not picked up",
             )
         case Profile(mps=True):

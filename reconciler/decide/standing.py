@@ -62,7 +62,7 @@ def _with_gpus(node: NodeView, policy: CapacityPolicy, promised: Promise) -> Ver
         # Before the number of GPUs: a person who would switch the sum on would still get nothing.
         return Verdict(
             Reason.MIG,
-            f"{sliced}: MIG devices have resources of their own, so no GPU memory is advertised",
+            mig(sliced),
             model=promised.model,
             count=promised.count or 0,
             ec2_mib=promised.ec2_mib,
@@ -70,6 +70,11 @@ def _with_gpus(node: NodeView, policy: CapacityPolicy, promised: Promise) -> Ver
     if policy.multi_gpu is MultiGpu.SKIP and promised.count is not None and promised.count > 1:
         return multi_gpu(promised.count, promised)
     return promised
+
+
+def mig(sign: str) -> str:
+    """The sentence on a node with MIG, by what shows it."""
+    return f"{sign}: MIG devices have resources of their own, so no GPU memory is advertised"
 
 
 def multi_gpu(count: int, promised: Promise) -> Verdict:

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from reconciler.decide.advice import cut
+from reconciler.model.quoting import quoted
 from reconciler.model.trial import (
     Answered,
     Bound,
@@ -42,9 +42,9 @@ def hindrance(reached: Reached) -> str:
     """What holds a pod up that may still come further, as half a sentence; empty where nothing does."""
     match reached:
         case Unscheduled(message) if message:
-            return f"waits for a place: {cut(message)}"
+            return f"waits for a place: {quoted(message)}"
         case NoImage(reason, message) | NotStarted(reason, message):
-            return f"waits to start: {reason}, {cut(message)}"
+            return f"waits to start: {reason}, {quoted(message)}"
         case _:
             return ""
 
@@ -60,27 +60,27 @@ def _cause(reached: Reached, late: bool) -> tuple[StepName | None, str]:
     match reached:
         case NoPod(why):
             return StepName.CREATED, (
-                f"no pod of the Job was seen ({cut(why) or 'the Job says nothing'}): its events tell whether a quota,"
-                " the namespace's Pod Security level or a missing RuntimeClass refused it"
+                f"no pod of the Job was seen ({quoted(why) or 'the Job says nothing'}): its events tell whether a"
+                " quota, the namespace's Pod Security level or a missing RuntimeClass refused it"
             )
         case Unscheduled(message):
-            said = cut(message) or "it has not looked at the pod: is kube-scheduler running?"
+            said = quoted(message) or "it has not looked at the pod: is kube-scheduler running?"
             return StepName.SCHEDULED, f"not scheduled {time}: {said}"
         case Bound(""):
             return StepName.ADMITTED, f"the kubelet did not begin with the pod {time}: is it running?"
         case Bound(waiting):
             return StepName.IMAGE, (
-                f"the image was not there, or the container not made, {time} ({cut(waiting)}): a large image over a"
+                f"the image was not there, or the container not made, {time} ({quoted(waiting)}): a large image over a"
                 " slow network needs a longer verify.deadline"
             )
         case Refused(reason, message):
             return StepName.ADMITTED, _refusal(reason, message)
         case NoImage(reason, message):
-            return StepName.IMAGE, f"the image cannot be pulled: {reason}, {cut(message)}"
+            return StepName.IMAGE, f"the image cannot be pulled: {reason}, {quoted(message)}"
         case NotStarted(reason, message):
             return StepName.STARTED, (
-                f"the container could not be started: {reason}, {cut(message)}; with the toolkit's CDI mode that is how"
-                " a driver that is not loaded, or a device that is gone, looks"
+                f"the container could not be started: {reason}, {quoted(message)}; with the toolkit's CDI mode that is"
+                " how a driver that is not loaded, or a device that is gone, looks"
             )
         case Running():
             return StepName.LIBRARY, (
@@ -88,7 +88,7 @@ def _cause(reached: Reached, late: bool) -> tuple[StepName | None, str]:
                 " node's log"
             )
         case Died(exit_code, why):
-            return StepName.LIBRARY, f"the program ended with exit code {exit_code} and no report: {cut(why)}"
+            return StepName.LIBRARY, f"the program ended with exit code {exit_code} and no report: {quoted(why)}"
         case Answered():
             return None, ""
         case _:
@@ -96,7 +96,7 @@ def _cause(reached: Reached, late: bool) -> tuple[StepName | None, str]:
 
 
 def _refusal(reason: str, message: str) -> str:
-    said = f"the kubelet refused the pod: {reason or 'no reason given'}, {cut(message)}"
+    said = f"the kubelet refused the pod: {reason or 'no reason given'}, {quoted(message)}"
     if reason == _UNADMITTED_DEVICE:
         return f"{said}; the device plugin gave no GPU (it restarts, switches its profile, or its GPUs are unhealthy)"
     if reason.startswith("OutOf"):

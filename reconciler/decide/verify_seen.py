@@ -1,11 +1,11 @@
 """What did the pod see, and is it what the node promises? Library, driver, number, model and memory of its GPU."""
 
 from reconciler.decide import verify_promise
-from reconciler.decide.advice import cut
 from reconciler.decide.verify_promise import Said
 from reconciler.model.node import NodeView
 from reconciler.model.probe_report import GpuReading, ProbeReason, ProbeReport
 from reconciler.model.quantity import MIB
+from reconciler.model.quoting import quoted
 from reconciler.model.verification import Step, StepName, StepState, VerifyPolicy
 
 OK, FAILED, SKIPPED = StepState.OK, StepState.FAILED, StepState.SKIPPED
@@ -34,7 +34,7 @@ _DRIVER = {
 def steps(report: ProbeReport, node: NodeView, policy: VerifyPolicy) -> tuple[Step, ...]:
     """The last five, up to the first that leaves the others nothing to look at."""
     if report.error is ProbeReason.LIBRARY_NOT_FOUND:
-        return (_failed(StepName.LIBRARY, f"{_NO_LIBRARY} ({cut(report.message)})"),)
+        return (_failed(StepName.LIBRARY, f"{_NO_LIBRARY} ({quoted(report.message)})"),)
     library = Step(StepName.LIBRARY, OK, f"NVML {report.nvml} is in the container" if report.nvml else "NVML is there")
     if report.error is not None and report.error is not ProbeReason.NO_GPU:
         return (library, _failed(StepName.DRIVER, _without_driver(report.error, report.message, node)))
@@ -48,8 +48,8 @@ def steps(report: ProbeReport, node: NodeView, policy: VerifyPolicy) -> tuple[St
 
 def _without_driver(reason: ProbeReason, message: str, node: NodeView) -> str:
     if reason in _PERHAPS_NO_DEVICE and verify_promise.readings(node):
-        return f"{_NO_DEVICE} ({reason.value}: {cut(message)})"
-    return f"{_DRIVER.get(reason, 'NVML cannot read the GPU')} ({reason.value}: {cut(message)})"
+        return f"{_NO_DEVICE} ({reason.value}: {quoted(message)})"
+    return f"{_DRIVER.get(reason, 'NVML cannot read the GPU')} ({reason.value}: {quoted(message)})"
 
 
 def _gpus(report: ProbeReport, node: NodeView) -> Step:
@@ -138,4 +138,4 @@ def _failed(name: StepName, why: str) -> Step:
 
 
 def _quoted(message: str) -> str:
-    return f" ({cut(message)})" if message else ""
+    return f" ({quoted(message)})" if message else ""

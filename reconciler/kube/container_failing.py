@@ -6,6 +6,7 @@ It ends in a condition on the node, so waiting times, counters and the steps bet
 from msgspec import Struct
 
 from reconciler.kube.probe_views import StateWire
+from reconciler.model.quoting import quoted
 
 LONGEST = 200
 """Characters."""
@@ -33,9 +34,9 @@ def failing(status: ContainerStatusWire) -> str:
         if reason in _STARTING:
             return ""
         if reason in _PULLING:
-            return short(f"ImagePullBackOff: {status.image or 'of this container'}")
+            return _short(f"ImagePullBackOff: {status.image or 'of this container'}")
         if reason != "CrashLoopBackOff":
-            return short(f"{reason}: {state.waiting.message}" if state.waiting.message else reason)
+            return _short(f"{reason}: {state.waiting.message}" if state.waiting.message else reason)
         ended = status.last_state.terminated if status.last_state is not None else None
         if ended is None:
             return reason
@@ -43,10 +44,8 @@ def failing(status: ContainerStatusWire) -> str:
         return ""
     reason = "" if (ended.reason or "") in _PLAIN_ENDS else f" ({ended.reason})"
     said = f": {ended.message}" if (ended.message or "").strip() else ""
-    return short(f"CrashLoopBackOff, exit code {ended.exit_code or 0}{reason}{said}")
+    return _short(f"CrashLoopBackOff, exit code {ended.exit_code or 0}{reason}{said}")
 
 
-def short(text: str) -> str:
-    """In one line, and not longer than LONGEST."""
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _short(text: str) -> str:
+    return quoted(text, LONGEST)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.model.quoting import quoted
 from reconciler.runtime.errors import Forbidden, Gone, Rejected, Stale, Unavailable
 from reconciler.runtime.transport import Request, Response, Transport, TransportError
 
@@ -51,9 +52,8 @@ def status_of(body: bytes) -> Status:
     except (msgspec.DecodeError, RecursionError):  # the latter for a thousand nested brackets
         found = Status()
     if not found.message:
-        text = " ".join(body[: 4 * LONGEST_UNKNOWN_BODY].decode(errors="replace").split())
-        cut = text if len(text) <= LONGEST_UNKNOWN_BODY else text[:LONGEST_UNKNOWN_BODY] + "…"
-        found.message = found.reason or cut or "no explanation"
+        words = quoted(body[: 4 * LONGEST_UNKNOWN_BODY].decode(errors="replace"), LONGEST_UNKNOWN_BODY)
+        found.message = found.reason or words or "no explanation"
     return found
 
 

@@ -1,12 +1,14 @@
 """How is a change of our overlays carried out? One API call each, safe to repeat, and never on somebody else's."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from reconciler.kube import fence, write
+from reconciler.kube.errors import Exists
 from reconciler.kube.fence import Fence, NotLeader
 from reconciler.kube.overlays import API_VERSION, PATH
-from reconciler.model import names
+from reconciler.model import names, quantity
 from reconciler.model.node_pool import Requirement
 from reconciler.model.overlay import (
     Finding,
@@ -63,12 +65,8 @@ class KubeOverlays:
         """One Event; the same words within an hour are the same Event. Raises what `runtime.errors` names."""
         overlay = {"apiVersion": API_VERSION, "kind": KIND, "name": about.name, "uid": about.uid}
         said = write.event(overlay, finding.reason.value, finding.sentence, self._clock.now(), warning=finding.warning)
-        try:
+        with contextlib.suppress(Exists):  # then it was told within this hour
             await self._send(said)
-        except NotLeader:
-            raise
-        except Stale:
-            pass  # it was told within this hour
 
     async def _one(self, action: OverlayAction) -> Outcome:
         try:
@@ -93,7 +91,7 @@ def _spec(overlay: Wanted) -> dict[str, Any]:
     return {
         "weight": overlay.weight,
         "requirements": [_requirement(one) for one in overlay.requirements],
-        "capacity": {name: write.quantity_text(amount) for name, amount in overlay.capacity.items()},
+        "capacity": {name: quantity.text(amount) for name, amount in overlay.capacity.items()},
     }
 
 

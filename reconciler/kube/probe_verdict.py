@@ -14,9 +14,7 @@ from reconciler.kube.probe_views import ContainerEnd, JobEnd, JobView, ProbePodV
 from reconciler.model import probe_report
 from reconciler.model.probe_report import EXIT_CODES, FIRST_FINAL_EXIT_CODE, ProbeReason, ProbeReport, ReportError
 from reconciler.model.probe_state import Probed, ProbeFailed, ProbeState, Probing
-
-LONGEST_QUOTE = 300
-"""Characters of somebody else's text in a sentence of ours: it goes into a node's annotation."""
+from reconciler.model.quoting import quoted
 
 CREATING = ("", "ContainerCreating", "PodInitializing")
 """Waiting reasons that mean: all is well, only not yet. Every other one (image, runtime, configuration) is a fault."""
@@ -97,7 +95,7 @@ def report_in(message: str) -> ProbeReport:
 
 
 def _without_report(ended: ContainerEnd, job: JobEnd | None, why: str) -> _Evidence:
-    code, at, said = ended.exit_code, ended.at, _quote(ended.message)
+    code, at, said = ended.exit_code, ended.at, quoted(ended.message)
     if ended.reason in NEVER_RAN:
         text = f"the probe's container could not be started ({ended.reason}: {said})"
         return _Evidence(Grade.CIRCUMSTANCE, ProbeFailed(ProbeReason.NOT_STARTED, text, at))
@@ -129,11 +127,11 @@ def _waiting(newest_first: Sequence[ProbePodView]) -> str:
 
 def _hindrance(pod: ProbePodView) -> str:
     if pod.waiting_reason not in CREATING:
-        return f"{pod.waiting_reason}: {_quote(pod.waiting_message)}"
+        return f"{pod.waiting_reason}: {quoted(pod.waiting_message)}"
     if pod.failed:
-        return f"the node refused the probe's pod ({pod.reason or 'no reason given'}: {_quote(pod.message)})"
+        return f"the node refused the probe's pod ({pod.reason or 'no reason given'}: {quoted(pod.message)})"
     if pod.unschedulable:
-        return f"Unschedulable: {_quote(pod.unschedulable)}"
+        return f"Unschedulable: {quoted(pod.unschedulable)}"
     return ""
 
 
@@ -142,20 +140,15 @@ def _nothing_left(job: JobView, end: JobEnd) -> ProbeFailed:
         text = f"Job {job.name} is complete, but its pod was removed before its report was read"
         return ProbeFailed(ProbeReason.BAD_REPORT, text, end.at)
     text = (
-        f"Job {job.name} ended ({end.reason}: {_quote(end.message)}) and no pod is left to say why; look at the Job's "
+        f"Job {job.name} ended ({end.reason}: {quoted(end.message)}) and no pod is left to say why; look at the Job's "
         "events: a missing RuntimeClass, a quota, or the namespace's Pod Security level may have refused it"
     )
     return ProbeFailed(ProbeReason.NOT_STARTED, text, end.at)
 
 
 def _told(report: ProbeReport) -> str:
-    return _quote(report.message) if report.message else "the probe said no more than the reason"
+    return quoted(report.message) if report.message else "the probe said no more than the reason"
 
 
 def _no_answer(end: JobEnd) -> str:
-    return f"the probe ran and gave no answer in its time ({end.reason}: {_quote(end.message)})"
-
-
-def _quote(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= LONGEST_QUOTE else words[:LONGEST_QUOTE] + "…"
+    return f"the probe ran and gave no answer in its time ({end.reason}: {quoted(end.message)})"

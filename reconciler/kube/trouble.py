@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from traceback import extract_tb
 
-LONGEST_WORDS = 300
-"""Characters of an unforeseen error that are repeated."""
+from reconciler.model.quoting import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +25,9 @@ REMEMBERED = 1000
 
 def unforeseen(kind: str, name: str, error: Exception) -> Trouble:
     """The trouble that an error of ours is, told with its place in the source: there is no traceback besides."""
-    words = str(error)
-    words = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "…"
     places = extract_tb(error.__traceback__)
     place = f" ({places[-1].filename.rpartition('/')[2]}:{places[-1].lineno})" if places else ""
-    why = f"{type(error).__name__}: {words}{place}; this is a mistake of gpu-reconciler: please report it"
+    why = f"{type(error).__name__}: {quoted(str(error))}{place}; this is a mistake of gpu-reconciler: please report it"
     return Trouble(kind, name, f"{why}. What was known of the object stays", unforeseen=True)
 
 

@@ -10,10 +10,12 @@ import hashlib
 import msgspec
 
 from reconciler.kube import fence, job_shape, write
-from reconciler.kube.fence import Fence, NotLeader
+from reconciler.kube.errors import Exists
+from reconciler.kube.fence import Fence
 from reconciler.kube.probe_settings import ProbeJobSettings
+from reconciler.model import quantity
 from reconciler.model.trial import RunVerification
-from reconciler.runtime.errors import Gone, Rejected, Stale
+from reconciler.runtime.errors import Gone, Rejected
 from reconciler.runtime.transport import Transport
 
 VERIFY_LABEL_VALUE = "verify"
@@ -36,7 +38,7 @@ def manifest(order: RunVerification, settings: ProbeJobSettings) -> bytes:
         "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
         "GPU_PROBE_DEADLINE_SECONDS": str(min(LONGEST_LOOK, settings.deadline / 2)),
     }
-    asks = {name: write.quantity_text(amount) for name, amount in order.asks.items()}
+    asks = {name: quantity.text(amount) for name, amount in order.asks.items()}
     job = job_shape.job(
         job_name(order.node.uid, order.boot_id, order.serial),
         order.node,
@@ -62,9 +64,7 @@ class VerifyJobs:
         request = write.request("POST", self._path, manifest(order, self._settings))
         try:
             await fence.send(self._transport, self._may_write, request)
-        except NotLeader:
-            raise
-        except Stale:
+        except Exists:
             return False
         except Gone as error:
             raise Rejected(f"{error}: the namespace {self._settings.namespace} is missing") from error

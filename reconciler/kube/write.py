@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from reconciler.model import names
+from reconciler.model import names, quantity
 from reconciler.model.node import Condition, NodeKey, Taint
 from reconciler.model.plan import Advertise, Announce, ClearTaint, RestartPlugin, SetTaint
-from reconciler.model.quantity import MIB, mib_text
 from reconciler.runtime.transport import Request
 
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
@@ -53,7 +52,7 @@ def advertise(action: Advertise, now: datetime) -> Request:
         metadata["annotations"] = dict(action.annotations)
     status: dict[str, Any] = {}
     if action.resources:
-        amounts = {name: None if amount is None else quantity_text(amount) for name, amount in action.resources.items()}
+        amounts = {name: None if amount is None else quantity.text(amount) for name, amount in action.resources.items()}
         status |= {"capacity": amounts, "allocatable": amounts}
     conditions = [] if action.condition is None else [_condition(action.condition, now)]
     if action.drop_condition:
@@ -62,11 +61,6 @@ def advertise(action: Advertise, now: datetime) -> Request:
         status["conditions"] = conditions
     body = {"metadata": metadata, **({"status": status} if status else {})}
     return request("PATCH", f"{node_path(action.node)}/status", body, STRATEGIC_MERGE)
-
-
-def quantity_text(amount: int) -> str:
-    """Base units as people write them: whole MiB with their suffix, all else plainly."""
-    return mib_text(amount // MIB) if amount and amount % MIB == 0 else str(amount)
 
 
 def clear_taint(action: ClearTaint) -> Request:

@@ -60,3 +60,8 @@ def of_resource(name: str, text: str) -> int:
 def mib_text(mib: int) -> str:
     """How whole MiB are written to the API server."""
     return f"{mib}Mi"
+
+
+def text(amount: int) -> str:
+    """Base units as people write them: whole MiB with their suffix, all else plainly."""
+    return mib_text(amount // MIB) if amount and amount % MIB == 0 else str(amount)

@@ -55,10 +55,6 @@ class WorkQueue(Generic[K]):
             heapq.heappush(self._appointments, (due, next(self._order), key))
             self._signal()
 
-    def forget(self, key: K) -> None:
-        """Drop the key's appointment, since its object is gone or has just been looked at."""
-        self._due.pop(key, None)
-
     async def take(self) -> K:
         """The next key, which is then busy until `done`. Waits as long as there is none."""
         while True:

@@ -44,9 +44,15 @@ def test_cpu_counts_in_millicores_and_all_else_in_base_units() -> None:
     assert quantity.of_resource("memory", "1Ki") == 1024
 
 
-@given(st.integers(min_value=0, max_value=2**43))
-def test_mib_survive_the_way_there_and_back(mib: int) -> None:
-    assert quantity.units(quantity.mib_text(mib)) == mib * quantity.MIB
+@given(st.integers(0, 2**43) | st.integers(0, 2**23).map(lambda mib: mib * quantity.MIB))
+def test_amounts_survive_the_way_there_and_back(amount: int) -> None:
+    assert quantity.units(quantity.text(amount)) == amount
+
+
+def test_whole_mib_are_written_as_such() -> None:
+    assert [quantity.text(amount) for amount in (0, 1, quantity.MIB, 15360 * quantity.MIB, quantity.MIB + 1)] == [
+        "0", "1", "1Mi", "15360Mi", "1048577",
+    ]  # fmt: skip
 
 
 @given(st.integers(min_value=-(2**60), max_value=2**60), st.sampled_from(["", "Ki", "Mi", "k", "M"]))

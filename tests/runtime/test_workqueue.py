@@ -86,16 +86,6 @@ async def test_taking_a_key_cancels_its_appointment() -> None:
     assert scope.cancelled_caught
 
 
-async def test_forgetting_a_key_drops_its_appointment() -> None:
-    queue: WorkQueue[str] = WorkQueue()
-    queue.add_after("a", 10)
-    queue.forget("a")
-
-    with anyio.move_on_after(100) as scope:
-        await queue.take()
-    assert scope.cancelled_caught
-
-
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["add", "later", "work"])), max_size=40))
 def test_whatever_the_order_every_touched_key_is_worked_on_after_its_last_touch(steps: list[tuple[str, str]]) -> None:
     """Two workers, any interleaving of touches: afterwards each key's last turn began after its last touch."""
