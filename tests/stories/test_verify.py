@@ -1,78 +1,24 @@
 """A person verifies nodes: every way in which a pod does not get the GPU that the node promises has its sentence."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 import pytest
 
-from reconciler.app.verifying import Verifier
-from reconciler.kube.trouble import Trouble
-from reconciler.kube.watch import Pace
 from reconciler.model import names
 from reconciler.model.policy import CapacityPolicy, MultiGpu
 from reconciler.model.probe_report import ProbeReason
-from reconciler.model.verification import StepName, StepState, Verification, VerifyPolicy
+from reconciler.model.verification import StepName, StepState, Verification
 from reconciler.model.verification_record import Result
-from reconciler.runtime.backoff import Backoff
 from reconciler.runtime.transport import Response
 from reconciler.sandbox.faults import Answer
 from reconciler.sandbox.kinds import JOBS, NODES, PODS
 from reconciler.sandbox.nvml_double import A10G, T4
 from reconciler.sandbox.programs import Exit, Waiting
 from tests.stories import gpus
-from tests.stories.stage import PROBE, Stage, stage
+from tests.stories.person import JOB, PERSON, person
+from tests.stories.stage import stage
 from tests.stories.telling import virtual
-
-PERSON = "person"
-JOB = replace(PROBE, backoff_limit=0, deadline=120)
-
-
-@dataclass
-class Person:
-    """Who types `gpu-reconciler verify`, and what they read on the way."""
-
-    play: Stage
-    verifier: Verifier
-    heard: list[str]
-
-    async def verify(self, *nodes: str) -> dict[str, Verification]:
-        done: list[Verification] = []
-        await self.verifier.verify(self.verifier.chosen(nodes), done)
-        return {str(one.node): one for one in done}
-
-    async def one(self, node: str = "a") -> Verification:
-        return (await self.verify(node))[node]
-
-    @property
-    def made(self) -> int:
-        """Verify Jobs that were made."""
-        calls = self.play.writes(PERSON)
-        return sum(call.method == "POST" and call.path.endswith("/jobs") and call.status == 201 for call in calls)
-
-
-@asynccontextmanager
-async def person(play: Stage, *, at_once: int = 8, name: str = PERSON) -> AsyncIterator[Person]:
-    heard: list[str] = []
-
-    def worried(trouble: Trouble) -> None:
-        raise AssertionError(trouble)
-
-    verifier = Verifier(
-        play.sandbox.transport(name),
-        job=JOB,
-        policy=VerifyPolicy(),
-        at_once=at_once,
-        pace=Pace(),
-        backoff=Backoff(lambda: 0.5),
-        report=worried,
-        say=heard.append,
-    )
-    async with anyio.create_task_group() as group:
-        await group.start(verifier.watch)
-        yield Person(play, verifier, heard)
-        group.cancel_scope.cancel()
 
 
 def sentence(found: Verification, name: StepName) -> tuple[str, str]:
