@@ -22,6 +22,9 @@ from reconciler.model.sharing import (
 )
 from reconciler.model.sharing_record import SharingRecord
 
+US = "gpu-reconciler"
+"""Our field manager (kube/write.py)."""
+
 
 class Owner(Enum):
     RIGHT = auto()
@@ -35,15 +38,20 @@ class Owner(Enum):
 
 
 def remembered(node: NodeView, policy: SlicingPolicy) -> SharingRecord:
-    """The record. Where it cannot be read, a value that our rules could have written is taken for ours."""
+    """The record. Where it is gone the API server's word counts on who wrote the label.
+
+    Where it is there and cannot be read, a value that our rules could have written is taken for ours, too.
+    """
+    value = node.labels.get(names.PLUGIN_CONFIG)
+    written_by_us = value is not None and node.profile_writer == US
     match node.sharing_record:
         case None:
-            return SharingRecord()
+            return SharingRecord(profile=value if written_by_us else None)
         case SharingRecord() as record:
             return record
         case UnreadableRecord():
-            value = node.labels.get(names.PLUGIN_CONFIG)
-            return SharingRecord(profile=value if value in _possible(policy.rules) else None)
+            ours = written_by_us or value in _possible(policy.rules)
+            return SharingRecord(profile=value if ours else None)
         case _:
             assert_never(node.sharing_record)
 

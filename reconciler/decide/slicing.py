@@ -78,7 +78,7 @@ def _answer(facts: SharingFacts, policy: SlicingPolicy, record: SharingRecord, n
             return _without_rule(facts, record)
         case Undecided(name):
             why = f"rule {name} asks for the GPU's model, which is not known yet"
-            return Answer(SharingReason.AWAITING_MEMORY, why, record, holds="until the GPU's model is known")
+            return _awaiting_memory(why, record, "until the GPU's model is known")
         case Found() as found:
             return _left_alone(facts, record) or _with_rule(found, facts, policy, record, now)
 
@@ -92,7 +92,7 @@ def _not_its_time(facts: SharingFacts, record: SharingRecord) -> Answer | None:
     if node.deleting or memory.reason in SILENT:
         return Answer(SharingReason.NOT_READY, memory.because, record, voice=Voice.NONE)
     if memory.reason in IN_THE_DARK:
-        return Answer(SharingReason.NOT_READY, memory.because, record, voice=Voice.FENCE)
+        return Answer(SharingReason.NOT_READY, memory.because, record, keeps_fence=True, voice=Voice.FENCE)
     if memory.reason in NOT_OURS:
         return _withdrawn(SharingReason.NOT_READY, memory.because, facts, record)
     return None
@@ -120,7 +120,8 @@ def _left_alone(facts: SharingFacts, record: SharingRecord) -> Answer | None:
     if why := others_sharing.vm_workload(node, memory):
         return Answer(SharingReason.VM_WORKLOAD, why, record)
     if why := others_sharing.busy(node):
-        return Answer(SharingReason.OPERATOR_BUSY, why, record, holds="until the GPU Operator is done")
+        holds = "until the GPU Operator is done"
+        return Answer(SharingReason.OPERATOR_BUSY, why, record, holds=holds, keeps_fence=True)
     if why := others_sharing.mig(node, memory):
         return Answer(SharingReason.MIG, why, record)
     return None
@@ -133,11 +134,10 @@ def _with_rule(
     value = node.labels.get(names.PLUGIN_CONFIG)
     if memory.count < 1:
         why = "how many GPUs the node has is not known yet"
-        return Answer(SharingReason.AWAITING_MEMORY, why, record, holds="until that is known")
+        return _awaiting_memory(why, record, "until that is known")
     wanted = wish.of(found, facts, ours=value if value == record.profile else None)
     if isinstance(wanted, Uncounted):
-        holds = "until the memory is known" if wanted.comes else ""
-        return Answer(SharingReason.AWAITING_MEMORY, wanted.because, record, holds=holds)
+        return _awaiting_memory(wanted.because, record, "until the memory is known" if wanted.comes else "")
     if why := others_sharing.host_plugin(node):
         host = offered_anyway.by_the_host(wanted, facts, policy, record)
         return host or Answer(SharingReason.HOST_PLUGIN, why, record, profile=wanted.profile)
@@ -145,6 +145,10 @@ def _with_rule(
     if owner is Owner.FOREIGN:
         return foreign_label.foreign(wanted, facts, record)
     return _labelled(wanted, owner, facts, policy, record, now)
+
+
+def _awaiting_memory(because: str, record: SharingRecord, holds: str) -> Answer:
+    return Answer(SharingReason.AWAITING_MEMORY, because, record, holds=holds, keeps_fence=True)
 
 
 def _labelled(

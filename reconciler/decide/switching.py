@@ -41,7 +41,8 @@ def of(switch: Switch) -> Answer:
             f" {switch.wish.profile} yet"
         )
         holds = "until the device plugin sees its profile"
-        return _waiting(switch, SharingReason.AWAITING_PROFILE, why, revisit=wait, holds=holds)
+        answer = _waiting(switch, SharingReason.AWAITING_PROFILE, why, revisit=wait, holds=holds)
+        return replace(answer, keeps_fence=True)
     stands = fencing.of(facts.node.taints, now)
     if facts.node.has_startup_taint or (stands is Fencing.FOREIGN and policy.later is not Later.NEVER):
         return _labelled(switch) if facts.held <= 0 else _in_use(switch)
