@@ -155,7 +155,7 @@ ROWS = [
         Reason.GPU_LOST,
         3 * 14910,
         SAY,
-        "NVML reads 3 of 4 T4 (GPU 3: GpuLost)",
+        "NVML reads 3 of 4 T4 (GPU 3: GPULost)",
         policy=SUM,
     ),
     Row(

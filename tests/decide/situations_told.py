@@ -71,7 +71,7 @@ ROWS = [
         Reason.NO_NVML,
         None,
         SAY,
-        "NoGpu",
+        "NoGPU",
     ),
     Row(
         "the only GPU that is lost leaves nothing",

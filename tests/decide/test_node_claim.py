@@ -24,7 +24,7 @@ POLICY = CapacityPolicy()
 MEMORY, GPU = POLICY.resource, names.GPU_RESOURCE
 PATIENCE = timedelta(minutes=10)
 HELD = (Taint(names.STARTUP_TAINT, "NoSchedule"),)
-BROKEN = Verdict(Reason.NO_NVML, "no GPU can be used on this node: GpuLost")
+BROKEN = Verdict(Reason.NO_NVML, "no GPU can be used on this node: GPULost")
 FINE = Verdict(Reason.VERIFIED, "14910 MiB advertised", mib=14910)
 UNSHARED = SharingDecision(SharingReason.NO_RULE, "no rule")
 STUCK = SharingDecision(SharingReason.NO_PLUGIN_POD, "no plugin pod is on the node", holds="until it follows")
@@ -81,7 +81,7 @@ ROWS = [
         "memory that is not advertised is told with the memory's reason",
         facts(memory=BROKEN),
         f"NodeClaim gpu-abc is not initialized, so Karpenter will not consolidate this node: {MEMORY} is asked for and"
-        " not there: no GPU can be used on this node: GpuLost",
+        " not there: no GPU can be used on this node: GPULost",
     ),
     Row(
         "memory that should be there and is not is told as well",

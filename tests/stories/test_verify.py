@@ -108,7 +108,7 @@ ANSWERS: dict[str, tuple[Exit | Waiting, list[StepName], str]] = {
     ),
     "hangs": (gpus.refusal(ProbeReason.TIMEOUT), [StepName.DRIVER], "the driver does not answer"),
     "none": (gpus.refusal(ProbeReason.NO_GPU), [StepName.GPUS], "the pod asked for one GPU and sees none"),
-    "lost": (gpus.report(T4, lost=[0]), [StepName.GPUS], "the GPU cannot be read: GpuLost"),
+    "lost": (gpus.report(T4, lost=[0]), [StepName.GPUS], "the GPU cannot be read: GPULost"),
     "leak": (gpus.report(T4, 2), [StepName.GPUS], "the pod asked for one GPU and sees 2 GPUs"),
     "model": (
         gpus.report(replace(T4, name="NVIDIA A10G")),
