@@ -1,17 +1,26 @@
-"""Which nodes and pods does this file hold? What `kubectl get nodes,pods -A -o json` wrote, without a cluster."""
+"""Which nodes and pods does this file hold? What `kubectl get nodes,pods -A -o json` wrote, without a cluster.
+
+For the decision on sharing it may hold more: `kubectl get nodes,pods,configmaps,nodepools,nodeclaims -A -o json`.
+"""
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import msgspec
 from msgspec import Raw, Struct
 
-from reconciler.kube.parse import NodeParser, Odd
+from reconciler.kube import node_pools
+from reconciler.kube.node_pools import NodePoolWire
+from reconciler.kube.parse import NodeParser, Odd, node_claim
+from reconciler.kube.plugin_offline import PluginObjects, PluginPlace
 from reconciler.kube.pods import PodParser
 from reconciler.kube.trouble import Report, Trouble
-from reconciler.kube.wire import NodeWire, PageOf, PodWire
-from reconciler.model.node import NodeView
+from reconciler.kube.wire import ClaimWire, NodeWire, PageOf, PodWire
+from reconciler.model.node import NodeClaimView, NodeView
+from reconciler.model.node_pool import NodePoolView
+from reconciler.model.plugin import PluginPod
+from reconciler.model.sharing import PluginConfig
 from reconciler.model.workload import PodView
 
 
@@ -23,8 +32,15 @@ class UnreadableFile(Exception):
 class Dump:
     """What the file holds, in its order."""
 
-    nodes: Sequence[NodeView]
-    pods: Sequence[PodView]
+    nodes: list[NodeView] = field(default_factory=list)
+    pods: list[PodView] = field(default_factory=list)
+    pools: list[NodePoolView] = field(default_factory=list)
+    claims: list[NodeClaimView] = field(default_factory=list)
+    plugin_config: PluginConfig | None = None
+    """The device plugin's ConfigMap."""
+    plugin_pods: Sequence[PluginPod] = ()
+    config_maps: bool = False
+    """Whether the file holds any ConfigMap at all; where not, that of the plugin may well be in the cluster."""
 
 
 class _Kind(Struct):
@@ -36,6 +52,8 @@ _BRACKETS_AND_TEXTS = re.compile(rb'[][{}]|"(?:[^"\\]|\\.)*"')
 _KIND = msgspec.json.Decoder(_Kind)
 _NODE = msgspec.json.Decoder(NodeWire)
 _POD = msgspec.json.Decoder(PodWire)
+_POOL = msgspec.json.Decoder(NodePoolWire)
+_CLAIM = msgspec.json.Decoder(ClaimWire)
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """RecursionError is msgspec's word for a thousand nested brackets."""
@@ -43,29 +61,64 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HINT = "expected the output of: kubectl get nodes,pods -A -o json"
 
 
-def read(content: bytes, report: Report) -> Dump:
-    """All nodes and pods. Odd fields are told and stepped over as with a live cluster; raises UnreadableFile."""
-    items = items_of(content, ("Node", "Pod"), _HINT)
-    parse_node, parse_pod = NodeParser(), PodParser()
-    nodes: list[NodeView] = []
-    pods: list[PodView] = []
+def read(content: bytes, report: Report, plugin: PluginPlace | None = None) -> Dump:
+    """All there is. Odd fields are told and stepped over as with a live cluster; raises UnreadableFile.
+
+    `plugin` None: nothing is looked for that is the device plugin's.
+    """
+    reading = _Reading(report, plugin)
     position = 0
-    for raw in items:
+    for raw in items_of(content, ("Node", "Pod"), _HINT):
         one = bytes(raw)
         position = content.index(one, position)
         try:
-            kind = kind_of(one)
-            if kind == "Node":
-                node = _NODE.decode(one)
-                nodes.append(parse_node(node, telling(report, "Node", node.metadata.name)))
-            elif kind == "Pod":
-                pod = _POD.decode(one)
-                view = parse_pod(pod, telling(report, "Pod", pod.metadata.name))
-                pods += [view] if view is not None else []
+            reading.take(kind_of(one), one)
         except UNREADABLE as error:
             raise UnreadableFile(f"line {line_of(content, position)}: {error}; {_HINT}") from None
         position += len(one)
-    return Dump(nodes, pods)
+    return reading.dump()
+
+
+class _Reading:
+    def __init__(self, report: Report, plugin: PluginPlace | None) -> None:
+        self._report = report
+        self._node, self._pod = NodeParser(), PodParser()
+        self._plugin = PluginObjects(plugin, report) if plugin is not None else None
+        self._found = Dump()
+        self._config_maps = False
+
+    def take(self, kind: str | None, raw: bytes) -> None:
+        """Raises what UNREADABLE lists."""
+        found, plugin = self._found, self._plugin
+        match kind:
+            case "Node":
+                node = _NODE.decode(raw)
+                found.nodes.append(self._node(node, telling(self._report, kind, node.metadata.name)))
+            case "Pod":
+                pod = _POD.decode(raw)
+                view = self._pod(pod, telling(self._report, kind, pod.metadata.name))
+                found.pods.extend([view] if view is not None else [])
+                if plugin is not None:
+                    plugin.pod(raw)
+            case "ConfigMap" if plugin is not None:
+                self._config_maps = True
+                plugin.config_map(raw)
+            case "NodePool":
+                pool = _POOL.decode(raw)
+                found.pools.append(node_pools.parse(pool, telling(self._report, kind, pool.metadata.name)))
+            case "NodeClaim":
+                claim = _CLAIM.decode(raw)
+                found.claims.append(node_claim(claim, telling(self._report, kind, claim.metadata.name)))
+            case _:
+                pass
+
+    def dump(self) -> Dump:
+        plugin = self._plugin
+        if plugin is None:
+            return self._found
+        return replace(
+            self._found, plugin_config=plugin.config, plugin_pods=tuple(plugin.pods), config_maps=self._config_maps
+        )
 
 
 def items_of(content: bytes, kinds: Collection[str], hint: str) -> list[Raw]:
