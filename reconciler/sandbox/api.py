@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import TypedDict
 
 from reconciler.runtime.transport import Request, Response
 from reconciler.sandbox import discovery, writing
@@ -24,6 +25,11 @@ class Watch:
     """An answer that goes on: blocks of whole watch lines; an empty block only asks to look around."""
 
     blocks: AsyncGenerator[bytes, None]
+
+
+class _How(TypedDict):
+    dry_run: bool
+    manager: str
 
 
 SUCCESS = encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
@@ -52,7 +58,7 @@ class Api:
                 return self._many(where, request) if _is_watch(request) else self._one(where)
             case "POST", False, "":
                 obj = writing.check_type(where.shelf.kind, _body(request))
-                return Response(201, writing.create(self.store, where, obj, dry_run=_dry(request)))
+                return Response(201, writing.create(self.store, where, obj, **_how(request)))
             case "PUT", True, "" | "status":
                 return self._replace(where, request)
             case "PATCH", True, "" | "status":
@@ -89,13 +95,13 @@ class Api:
             raise bad_request("the name of the object does not match the name on the URL")
         _need_status(where)
         writing.refuse_late_version(where.shelf.kind, obj)
-        return Response(200, writing.update(self.store, where, lambda _: obj, dry_run=_dry(request), replace=True))
+        return Response(200, writing.update(self.store, where, lambda _: obj, replace=True, **_how(request)))
 
     def _patch(self, where: Route, request: Request) -> Response:
         _need_status(where)
         kind = where.shelf.kind
         data = writing.update(
-            self.store, where, lambda old: patched(kind, old, request.content_type, request.body), dry_run=_dry(request)
+            self.store, where, lambda old: patched(kind, old, request.content_type, request.body), **_how(request)
         )
         return Response(200, data)
 
@@ -125,6 +131,10 @@ def _is_watch(request: Request) -> bool:
 
 def _dry(request: Request) -> bool:
     return request.query.get("dryRun") == "All"
+
+
+def _how(request: Request) -> _How:
+    return {"dry_run": _dry(request), "manager": request.query.get("fieldManager", "")}
 
 
 def _need_status(where: Route) -> None:

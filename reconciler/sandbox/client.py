@@ -24,10 +24,11 @@ class Rejected(Exception):
 
 
 class Client:
-    """One identity's requests."""
+    """One identity's requests. `manager` is the name under which it writes fields; without one the server chooses."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, manager: str = "") -> None:
         self._transport = transport
+        self._named = {"fieldManager": manager} if manager else {}
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Json | None:
         """The object, or None when it is not there. Raises Rejected, TransportError."""
@@ -41,7 +42,7 @@ class Client:
     async def create(self, kind: Kind, namespace: str, obj: Json, *, name: str = "", subresource: str = "") -> Json:
         """POST an object, or to a subresource of one. Raises Rejected, TransportError."""
         path = kind.path(namespace, name, subresource)
-        return await self._ask(Request("POST", path, body=encode(obj), content_type="application/json"))
+        return await self._ask(Request("POST", path, self._named, encode(obj), "application/json"))
 
     async def merge(self, kind: Kind, namespace: str, name: str, change: Json, *, subresource: str = "") -> Json:
         """Merge patch. Raises Rejected, TransportError."""
@@ -56,7 +57,7 @@ class Client:
         return await self._patch(kind.path(namespace, name), operations, JSON_PATCH)
 
     async def _patch(self, path: str, change: object, content_type: str) -> Json:
-        return await self._ask(Request("PATCH", path, body=encode(change), content_type=content_type))
+        return await self._ask(Request("PATCH", path, self._named, encode(change), content_type))
 
     async def delete(self, kind: Kind, namespace: str, name: str, options: Json | None = None) -> Json | None:
         """DELETE; None when it was gone already. Raises Rejected, TransportError."""

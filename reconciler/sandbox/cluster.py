@@ -97,8 +97,10 @@ class Sandbox:
         """The server as this user sees it: with faults, and on record."""
         return MemoryTransport(self.api, user, faults=self.faults, record=self.record)
 
-    def client(self, user: str) -> Client:
-        return Client(self.transport(user))
+    def client(self, user: str, manager: str = "") -> Client:
+        """A client of this user, who writes under the last part of its name unless told (`admin` is `kubectl`)."""
+        known = {ADMIN: "kubectl"} if not user.startswith("system:node:") else {user: "kubelet"}
+        return Client(self.transport(user), manager or known.get(user, user.rpartition(":")[2]))
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()

@@ -82,6 +82,9 @@ BUILT_IN = (
 
 NODECLAIMS = Kind("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False, status=True, custom=True)
 NODEPOOLS = Kind("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False, status=True, custom=True)
+NODEOVERLAYS = Kind(
+    "karpenter.sh", "v1alpha1", "nodeoverlays", "NodeOverlay", namespaced=False, status=True, custom=True
+)
 
 
 def definition(kind: Kind) -> Json:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from reconciler.sandbox import amounts, defaults, validation
+from reconciler.sandbox import amounts, defaults, field_owners, validation
 from reconciler.sandbox.deleting import drop, released
 from reconciler.sandbox.encoding import Json, encode, stamp
 from reconciler.sandbox.kinds import DEFINITIONS, DEPLOYMENTS, JOBS, PODS, Kind, defined
@@ -18,11 +18,11 @@ from reconciler.sandbox.refusal import (
 from reconciler.sandbox.routes import Route
 from reconciler.sandbox.store import Store, object_key
 
-_KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+_KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields")
 """Metadata that only the server changes."""
 
 
-def create(store: Store, route: Route, obj: Json, *, dry_run: bool = False) -> bytes:
+def create(store: Store, route: Route, obj: Json, *, dry_run: bool = False, manager: str = "") -> bytes:
     """Store a new object. Raises Refusal: 400, 409, 422."""
     kind = route.shelf.kind
     meta = obj.setdefault("metadata", {})
@@ -37,11 +37,12 @@ def create(store: Store, route: Route, obj: Json, *, dry_run: bool = False) -> b
     key = object_key(route.namespace, meta["name"])
     if route.shelf.raw(key) is not None:
         raise already_exists(kind, meta["name"])
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"):
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "managedFields"):
         meta.pop(field, None)
     meta["creationTimestamp"] = stamp(store.now())
     if defaults.counts_generations(kind):
         meta["generation"] = 1
+    field_owners.record(kind, None, obj, manager, "", store.now())
     if dry_run:
         return encode(obj)
     data = store.put(kind, key, obj)
@@ -84,7 +85,13 @@ def _label_job_template(job: Json) -> None:
 
 
 def update(
-    store: Store, route: Route, change: Callable[[Json], Json], *, dry_run: bool = False, replace: bool = False
+    store: Store,
+    route: Route,
+    change: Callable[[Json], Json],
+    *,
+    dry_run: bool = False,
+    replace: bool = False,
+    manager: str = "",
 ) -> bytes:
     """Change an object by `change`, which gets a copy of the old one. An equal result is no write. Raises Refusal."""
     kind, key = route.shelf.kind, route.key
@@ -114,6 +121,7 @@ def update(
         return route.shelf.raw(key) or b""
     if defaults.counts_generations(kind) and new.get("spec") != old.get("spec"):
         meta["generation"] = old["metadata"].get("generation", 1) + 1
+    field_owners.record(kind, old, new, manager, route.subresource, store.now())
     if dry_run:
         return encode(new)
     data = store.put(kind, key, new)
