@@ -9,7 +9,7 @@ from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Learn
 def words(action: Action) -> str:
     """One line; the JSON form has every field."""
     match action:
-        case Advertise(node, resources, labels, annotations, condition, dropped):
+        case Advertise(node, resources, labels, annotations, condition, dropped, second):
             parts = [
                 f"remove {name}" if amount is None else f"{name}={quantity.text(amount)}"
                 for name, amount in resources.items()
@@ -18,8 +18,8 @@ def words(action: Action) -> str:
                 f"remove label {name}" if text is None else f"label {name}={text}" for name, text in labels.items()
             ]
             parts += [f"{'remove' if text is None else 'set'} annotation {name}" for name, text in annotations.items()]
-            if condition is not None:
-                parts.append(f"condition {condition.type}={condition.status} ({condition.reason})")
+            told = [one for one in (condition, second) if one is not None]
+            parts += [f"condition {one.type}={one.status} ({one.reason})" for one in told]
             if dropped:
                 parts.append(f"remove condition {dropped}")
             return f"patch the status of node {node.name}: {', '.join(parts)}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import reduce
 
 from reconciler.decide import capacity, node_claim, second_opinion, slicing, startup
 from reconciler.decide.capacity import Draft
@@ -10,7 +11,7 @@ from reconciler.decide.node_claim import ClaimFacts, ClaimFinding
 from reconciler.decide.slicing import SharingDecision, SharingFacts
 from reconciler.decide.verdict import Verdict
 from reconciler.model.node import NodeClaimView
-from reconciler.model.plan import Announce, ClearTaint, Plan, SetTaint
+from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Plan, SetTaint
 from reconciler.model.plugin import PluginPod
 from reconciler.model.policy import CapacityPolicy, SlicingPolicy
 from reconciler.model.reasons import SharingReason
@@ -64,16 +65,42 @@ def decide(facts: NodeFacts, policy: NodePolicy, now: datetime) -> NodeDecision:
     gate = startup.gate(node, holds, busy=busy)
     if memory.words:
         sharing = _after(sharing)
-    actions = capacity.in_order((*memory.words, *sharing.actions, *gate.actions, *memory.errands))
-    said = _of_claim(facts, memory, sharing, policy, now)
-    revisit = capacity.sooner(capacity.sooner(memory.revisit, sharing.revisit), said.revisit)
+    said = _in_one_patch(memory.words, sharing.actions)
+    actions = capacity.in_order((*said, *gate.actions, *memory.errands))
+    of_claim = _of_claim(facts, memory, sharing, policy, now)
+    revisit = capacity.sooner(capacity.sooner(memory.revisit, sharing.revisit), of_claim.revisit)
     because = memory.because(sharing.because, gate.aside)
     return NodeDecision(
         verdict=memory.verdict,
         sharing=sharing,
         plan=Plan(memory.verdict.reason, because, actions, revisit),
         opinions=second_opinion.opinions(node, memory.verdict, _settled_profile(facts, sharing)),
-        claim=said.announce,
+        claim=of_claim.announce,
+    )
+
+
+def _in_one_patch(one: tuple[Action, ...], other: tuple[Action, ...]) -> list[Action]:
+    """Both decisions' actions, their patches of the status as one.
+
+    Else the echo of the first comes before the second, and the next pass plans that one once more.
+    """
+    patches = [action for action in (*one, *other) if isinstance(action, Advertise)]
+    if len(patches) < 2:
+        return [*one, *other]
+    both = reduce(_joined, patches)
+    rest = [action for action in (*one, *other) if not isinstance(action, Advertise)]
+    return [both, *rest]
+
+
+def _joined(one: Advertise, other: Advertise) -> Advertise:
+    return replace(
+        one,
+        resources={**one.resources, **other.resources},
+        labels={**one.labels, **other.labels},
+        annotations={**one.annotations, **other.annotations},
+        condition=one.condition or other.condition,
+        second_condition=other.condition if one.condition is not None else None,
+        drop_condition=one.drop_condition or other.drop_condition,
     )
 
 

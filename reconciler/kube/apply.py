@@ -129,7 +129,7 @@ class KubeActuator:
 
 def _unsaid(action: Action) -> Action:
     """The action without the word that people have been told."""
-    return replace(action, condition=None) if isinstance(action, Advertise) else action
+    return replace(action, condition=None, second_condition=None) if isinstance(action, Advertise) else action
 
 
 class Rehearsal:

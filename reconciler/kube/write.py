@@ -54,7 +54,8 @@ def advertise(action: Advertise, now: datetime) -> Request:
     if action.resources:
         amounts = {name: None if amount is None else quantity.text(amount) for name, amount in action.resources.items()}
         status |= {"capacity": amounts, "allocatable": amounts}
-    conditions = [] if action.condition is None else [_condition(action.condition, now)]
+    told = [one for one in (action.condition, action.second_condition) if one is not None]
+    conditions = [_condition(one, now) for one in told]
     if action.drop_condition:
         conditions.append({"$patch": "delete", "type": action.drop_condition})
     if conditions:

@@ -15,7 +15,7 @@ from reconciler.model.workload import PodRef
 class Advertise:
     """One PATCH of nodes/status: resources, labels, annotation and condition together, so nothing is half done.
 
-    Both decisions speak through it, that on memory and that on sharing, each with its own names.
+    Both decisions speak through it, that on memory and that on sharing, each with names of its own.
 
     None as a value removes the key. Resources go to capacity and allocatable alike, in base units.
     """
@@ -27,6 +27,8 @@ class Advertise:
     condition: Condition | None = None
     drop_condition: str = ""
     """The type of a condition to remove; empty: none."""
+    second_condition: Condition | None = None
+    """Where both decisions have something to say, they say it in one patch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,12 @@ def node(
 def applied(view: NodeView, action: Action) -> NodeView:
     """The node after one action. Jobs, events and the catalog leave it as it is."""
     match action:
-        case Advertise(key, resources, labels, annotations, condition, dropped):
+        case Advertise(key, resources, labels, annotations, condition, dropped, second):
             assert key == view.key
             text, sharing = annotations.get(names.RECORD), annotations.get(names.SHARING_RECORD)
             kept = None if names.SHARING_RECORD in annotations else view.sharing_record
             told = None if dropped == names.SHARING_CONDITION else view.sharing_condition
-            of_memory = condition is not None and condition.type == names.CONDITION
-            of_sharing = condition is not None and condition.type == names.SHARING_CONDITION
+            said = {one.type: one for one in (condition, second) if one is not None}
             return replace(
                 view,
                 capacity=_merged(view.capacity, resources),
@@ -72,8 +71,8 @@ def applied(view: NodeView, action: Action) -> NodeView:
                 labels=_merged(view.labels, labels),
                 record=record.parse(text) if text is not None else view.record,
                 sharing_record=sharing_record.parse(sharing) if sharing is not None else kept,
-                condition=condition if of_memory else view.condition,
-                sharing_condition=condition if of_sharing else told,
+                condition=said.get(names.CONDITION, view.condition),
+                sharing_condition=said.get(names.SHARING_CONDITION, told),
                 resource_version=f"{view.resource_version}1",
             )
         case ClearTaint(key, _, keep, version):
