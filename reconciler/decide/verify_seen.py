@@ -34,7 +34,7 @@ _DRIVER = {
 def steps(report: ProbeReport, node: NodeView, policy: VerifyPolicy) -> tuple[Step, ...]:
     """The last five, up to the first that leaves the others nothing to look at."""
     if report.error is ProbeReason.LIBRARY_NOT_FOUND:
-        return (_failed(StepName.LIBRARY, f"{_NO_LIBRARY} ({quoted(report.message)})"),)
+        return (_failed(StepName.LIBRARY, f"{_NO_LIBRARY}{_quoted(report.message)}"),)
     library = Step(StepName.LIBRARY, OK, f"NVML {report.nvml} is in the container" if report.nvml else "NVML is there")
     if report.error is not None and report.error is not ProbeReason.NO_GPU:
         return (library, _failed(StepName.DRIVER, _without_driver(report.error, report.message, node)))
@@ -48,8 +48,8 @@ def steps(report: ProbeReport, node: NodeView, policy: VerifyPolicy) -> tuple[St
 
 def _without_driver(reason: ProbeReason, message: str, node: NodeView) -> str:
     if reason in _PERHAPS_NO_DEVICE and verify_promise.readings(node):
-        return f"{_NO_DEVICE} ({reason.value}: {quoted(message)})"
-    return f"{_DRIVER.get(reason, 'NVML cannot read the GPU')} ({reason.value}: {quoted(message)})"
+        return f"{_NO_DEVICE} ({_told(reason, message)})"
+    return f"{_DRIVER.get(reason, 'NVML cannot read the GPU')} ({_told(reason, message)})"
 
 
 def _gpus(report: ProbeReport, node: NodeView) -> Step:
@@ -135,6 +135,10 @@ def _promised_mib(gpu: GpuReading, node: NodeView) -> Said | None:
 
 def _failed(name: StepName, why: str) -> Step:
     return Step(name, FAILED, why)
+
+
+def _told(reason: ProbeReason, message: str) -> str:
+    return f"{reason.value}: {quoted(message)}" if message else reason.value
 
 
 def _quoted(message: str) -> str:
