@@ -15,6 +15,7 @@ from anyio.abc import TaskStatus
 from reconciler.app.overlay_loop import OverlayLoop
 from reconciler.app.verify_loop import VerifyLoop
 from reconciler.app.voice import Voice
+from reconciler.app.watched import watched
 from reconciler.app.world import World
 from reconciler.controllers.instance_types import InstanceTypes
 from reconciler.controllers.node_gpus import NodeGpus
@@ -135,6 +136,7 @@ class Controller:
         self._watchers = [*self._watches(), *([pool_watch] if sharing or self.overlays is not None else [])]
         for loop in self._besides:
             self._watchers += loop.watchers
+        metrics.watching(lambda: watched(self._watchers, world.clock))
 
     def _watcher(self, source: Any, sink: Callable[[Any], None]) -> Watcher[Any]:
         return Watcher(

@@ -80,8 +80,8 @@ class Watcher(Generic[V]):
         self.absent = False
         """The kind, an optional one, is not there or not for us: then no objects are no evidence."""
         self.counts = Counts()
-        self.heard = 0.0
-        """When the server last said anything, by the event loop's clock."""
+        self.heard: float | None = None
+        """When the server last said anything of this kind, by the event loop's clock."""
         self._transport = transport
         self._sink = sink
         self._backoff = backoff
@@ -240,6 +240,7 @@ class Watcher(Generic[V]):
         if not self.source.optional:
             await self._pause(error)
             return
+        self.heard = anyio.current_time()
         if self._present is None or not self.synced.is_set():
             self._report(Trouble(self.source.kind, "", f"{error}; looked for again every {self._pace.absent:g} s"))
         self._present = set()

@@ -1,6 +1,7 @@
 """What can be measured? The Prometheus families of the controller, in base units, one registry."""
 
 from collections import Counter as Counted
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -11,6 +12,7 @@ from reconciler.model.overlay import OverlayPlan
 from reconciler.model.plan import Plan
 from reconciler.model.reasons import SharingReason
 from reconciler.model.record import CapacityRecord
+from reconciler.serve.watch_metrics import Watched, WatchMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -129,6 +131,10 @@ class Metrics:
             self._verdict.remove(*verdict)
             if shares[-1] != SharingReason.NO_RULE.value:
                 self._sharing.remove(*shares)
+
+    def watching(self, read: Callable[[], Iterable[Watched]]) -> None:
+        """Show these watches too, as they are whenever somebody asks. To be called once."""
+        self.registry.register(WatchMetrics(read))
 
     def text(self) -> bytes:
         """The exposition format, for /metrics."""

@@ -119,8 +119,8 @@ class Replica:
         self.transport = Mortal(transport, dies_with)
         self.terms: list[tuple[float, bool]] = []
         """When it began (True) and ceased (False) to lead."""
-        metrics, dice = Metrics(), random.Random(name)
-        self.ear = voice = Ear(name, metrics)
+        self.metrics, dice = Metrics(), random.Random(name)
+        self.ear = voice = Ear(name, self.metrics)
         self.lease = Lease(
             self.transport,
             namespace=wishes.namespace,
@@ -137,7 +137,7 @@ class Replica:
         self._leased = leased
         self._works = works
         fence = self.lease.fence if leased else unfenced
-        self.controller = Controller(world, wishes, voice, metrics, fence=fence)
+        self.controller = Controller(world, wishes, voice, self.metrics, fence=fence)
         self._scope = anyio.CancelScope()
 
     @property

@@ -147,9 +147,19 @@ async def test_a_stalled_watch_is_found_out_by_its_silence() -> None:
         await play.sandbox.restart_kubelet("a", zero=True)
         await anyio.sleep(30)
         assert play.advertised() == 0, "nobody has told us"
+        assert silence(play, "ConfigMap") <= 60 < silence(play, "Node"), "and everybody can see it"
         await anyio.sleep(90)
         assert play.advertised() == T4_MIB
+        assert silence(play, "Node") <= 60
         await play.quiet(0.1)
+
+
+def silence(play: Stage, kind: str) -> float:
+    """Seconds since the server said anything of this kind, by the controller's own figures."""
+    family = f'gpu_reconciler_watch_last_heard_timestamp_seconds{{kind="{kind}"}} '
+    page = play.replicas[OURS].metrics.text().decode().splitlines()
+    [at] = [float(line.removeprefix(family)) for line in page if line.startswith(family)]
+    return play.sandbox.clock.now().timestamp() - at
 
 
 @virtual
