@@ -1,7 +1,11 @@
 """Does Karpenter know what GPU nodes will offer? One key for all overlays, since Karpenter judges them together."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import timedelta
 from typing import Protocol
+
+import anyio
 
 from reconciler.controllers.ports import Catalog, Plugins
 from reconciler.decide import overlays
@@ -23,6 +27,9 @@ from reconciler.runtime.clock import Clock
 from reconciler.runtime.worker import Pass
 
 KEY = "overlays"
+
+ECHO = 1.0
+"""Seconds that our own writes have to come back by the watch: until they do they look undone."""
 
 
 class NodePools(Protocol):
@@ -99,6 +106,7 @@ class Overlays:
         self._clock = clock
         self._told: frozenset[Finding] = frozenset()
         self._announced: tuple[OverlayAction, ...] = ()
+        self._echoed = -math.inf
 
     def node_changed(self, before: NodeView | None, after: NodeView | None) -> None:
         """For the cache of nodes: most of what nodes say is nothing to overlays."""
@@ -107,11 +115,16 @@ class Overlays:
 
     async def reconcile(self, key: str) -> Pass:
         """One turn, the same for every key. Raises what the doors raise; the worker knows what follows."""
+        left = self._echoed - anyio.current_time()
+        if left > 0:
+            return Pass(timedelta(seconds=left), quiet=True)
         plan = self.decide()
         self._observer.overlays(plan)
         news = [finding for finding in plan.findings if finding not in self._told]
         lost: list[Outcome] = []
         if self._actuator is not None:
+            if plan.actions:
+                self._echoed = anyio.current_time() + ECHO
             outcomes = await self._actuator.apply(plan.actions)
             lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
             await self._tell(self._actuator, news)

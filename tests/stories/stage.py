@@ -15,6 +15,7 @@ from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.watch import Pace
 from reconciler.model import names, quantity
 from reconciler.model import record as records
+from reconciler.model.overlay import OverlayPolicy
 from reconciler.model.policy import CapacityPolicy, SlicingPolicy
 from reconciler.model.record import CapacityRecord
 from reconciler.runtime.clock import Clock
@@ -51,6 +52,8 @@ class Stage:
         self.policy = policy.capacity
         self.slicing = policy.slicing
         self.probe = probe
+        self.overlays: OverlayPolicy | None = None
+        self.write_overlays = True
         self.answers: dict[str, Exit | Waiting] = {}
         self.replicas: dict[str, Replica] = {}
         """The last process of each name."""
@@ -74,7 +77,14 @@ class Stage:
         if policy is not None:
             self.policy = policy
         transport = self.sandbox.transport(name)
-        wishes = Wishes(namespace=NAMESPACE, policy=self.node_policy, probe=self.probe, pace=Pace())
+        wishes = Wishes(
+            namespace=NAMESPACE,
+            policy=self.node_policy,
+            probe=self.probe,
+            pace=Pace(),
+            overlays=self.overlays,
+            write_overlays=self.write_overlays,
+        )
         replica = Replica(name, transport, self.types, clock, wishes, leased=leased, works=works, dies_with=dies_with)
         self.replicas[name] = replica
         self.everyone.append(replica)
