@@ -9,16 +9,18 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
-from reconciler.app.controller import Controller, World
+from reconciler.app.controller import Controller
 from reconciler.app.explaining import from_cluster
 from reconciler.app.process import SystemClock, type_source
 from reconciler.app.voice import Voice
 from reconciler.app.wishes import wishes
+from reconciler.app.world import World
 from reconciler.aws.builtin import builtin
+from reconciler.controllers.ports import TypeSource
 from reconciler.decide.explanation import Explanation
+from reconciler.decide.node import NodePolicy
 from reconciler.kube.fence import unfenced
 from reconciler.model.node import InstanceType
-from reconciler.model.policy import CapacityPolicy
 from reconciler.model.quantity import MIB
 from reconciler.runtime import logs
 from reconciler.sandbox.client import Client
@@ -41,30 +43,34 @@ class Company:
     admin: Client
     board: Board
     controller: Controller
-    policy: CapacityPolicy
+    policy: NodePolicy
     calls: Counted
 
     def explanations(self) -> dict[str, Explanation]:
         """What `gpu-reconciler explain --all` says, by node."""
-        pod = {self.policy.resource: POD_MIB * MIB}
+        pod = {self.policy.capacity.resource: POD_MIB * MIB}
         found = from_cluster(self.controller, self.policy, SystemClock().now(), pod)
         return {str(each.node): each for each in found}
 
 
 @asynccontextmanager
-async def company(stage: Stage, aws: Mapping[str, str]) -> AsyncIterator[Company]:
-    """The controller works while the context lasts, with the example's settings; `aws` are variables for the rest."""
+async def company(stage: Stage, aws: Mapping[str, str], types: TypeSource | None = None) -> AsyncIterator[Company]:
+    """The controller works while the context lasts, with the example's settings; `aws` are variables for the rest.
+
+    `types` is who answers for EC2 where `aws` does not say.
+    """
     settings = load({"GPU_RECONCILER_KUBERNETES__NAMESPACE": NAMESPACE, **aws}, EXAMPLE / "settings.yaml")
     calls = Counted(stage.transport(CONTROLLER))
     metrics = Metrics()
     voice = Voice(logs.logger(), metrics)
-    types = type_source(settings, lambda: None)
+    types = types if types is not None else type_source(settings, lambda: None)
     await types.describe([InstanceType("t3.micro")])  # loading boto3 takes a second, which belongs to the set-up
     table = builtin()
-    world = World(calls, types, table.answer, table.beside, SystemClock(), random.random)
+    kinds = [row.figure.instance_type for row in table]
+    world = World(calls, types, table.answer, table.beside, kinds, SystemClock(), random.random)
     plain = wishes(settings)
     controller = Controller(world, plain, voice, metrics, fence=unfenced)
-    board = Board(stage.transport(ADMIN), plain.policy.resource)
+    board = Board(stage.transport(ADMIN), plain.policy.capacity.resource)
     async with anyio.create_task_group() as group:
         await _started(group, board, controller)
         yield Company(stage, Client(stage.transport(ADMIN)), board, controller, plain.policy, calls)

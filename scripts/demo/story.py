@@ -198,7 +198,7 @@ class Story:
         node, mib = board.node(member.name), board.mib(member.name)
         wanted = None
         if member.card is not None:
-            wanted = member.card.total_mib - member.card.reserved_mib - self.company.policy.margin_mib
+            wanted = member.card.total_mib - member.card.reserved_mib - self.company.policy.capacity.margin_mib
         shown = f"{wanted} MiB, as NVML says" if wanted is not None else "nothing advertised"
         door = "open for pods" if member.open else "the startup taint stays"
         self.telling.claim(
