@@ -33,6 +33,7 @@ from reconciler.sandbox.kinds import (
     definition,
 )
 from reconciler.sandbox.kubelet import Kubelet
+from reconciler.sandbox.label_writer import LabelWriter, write_again
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.memory import MemoryTransport
 from reconciler.sandbox.mirror import Mirrors
@@ -199,6 +200,13 @@ class Sandbox:
         if chart.configs is not None and not chart.external:
             await self.put_configmap(chart.namespace, chart.config_map, chart.configs)
         await self.admin.create(DAEMONSETS, chart.namespace, chart.daemon_set())
+
+    def contest(self, writer: LabelWriter) -> anyio.CancelScope:
+        """Somebody writes a label again and again, until the scope is cancelled."""
+        scope = anyio.CancelScope()
+        client = self.client(f"system:serviceaccount:others:{writer.manager}", writer.manager)
+        self._group.start_soon(_within, scope, lambda: write_again(client, writer))
+        return scope
 
     async def put_configmap(self, namespace: str, name: str, data: Mapping[str, str]) -> Json:
         body = {"metadata": {"name": name}, "data": dict(data)}

@@ -87,32 +87,53 @@ def update(value: str, choice: Choice, folder: Folder) -> bool:
 
 
 async def config_manager(
-    node: str, choice: Choice, folder: Folder, client: Client, hang_up: Callable[[], None], *, hasty: bool = False
+    node: str,
+    choice: Choice,
+    folder: Folder,
+    client: Client,
+    hang_up: Callable[[], None],
+    trouble: Callable[[], str],
+    *,
+    hasty: bool = False,
 ) -> Exit:
-    """Run until cancelled, or until there is an exit status. `hasty`: go by no label before the node is known."""
+    """Run until cancelled, or until there is an exit status.
+
+    `hang_up` sends SIGHUP. `trouble` is what else ends the program, asked at every change. `hasty`: go by no label
+    before the node is known.
+    """
     bell = Bell()
     mirror = Mirror(client, NODES, bell, fields=f"metadata.name={node}")
     done = Exit(0)
     async with anyio.create_task_group() as group:
         group.start_soon(mirror.run)
         try:
+            if why := trouble():
+                raise Failed(why)
             if hasty:
                 update("", choice, folder)
             if not (hasty and choice.once):
                 await mirror.synced.wait()
-                await _follow(node, choice, folder, mirror, bell, hang_up)
-        except Failed as why:
-            done = Exit(1, str(why))
+                await _follow(node, choice, folder, mirror, bell, hang_up, trouble)
+        except Failed as failure:
+            done = Exit(1, str(failure))
         group.cancel_scope.cancel()
     return done
 
 
 async def _follow(
-    node: str, choice: Choice, folder: Folder, mirror: Mirror, bell: Bell, hang_up: Callable[[], None]
+    node: str,
+    choice: Choice,
+    folder: Folder,
+    mirror: Mirror,
+    bell: Bell,
+    hang_up: Callable[[], None],
+    trouble: Callable[[], str],
 ) -> None:
     read: str | None = None
     while True:
         value = _label(mirror.get("", node), choice.label)
+        if why := trouble():
+            raise Failed(why)
         if value != read:
             read = value
             changed = update(value, choice, folder)

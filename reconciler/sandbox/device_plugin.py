@@ -9,9 +9,11 @@ from typing import Protocol
 import anyio
 
 from reconciler.sandbox.mirror import Bell
-from reconciler.sandbox.plugin_config import BadConfig, parse
+from reconciler.sandbox.plugin_config import LOADING, BadConfig, parse
 from reconciler.sandbox.plugin_script import PluginScript
 from reconciler.sandbox.programs import Exit
+
+CONFIG_FILE = "/config/config.yaml"
 
 
 class Registrar(Protocol):
@@ -26,7 +28,7 @@ class Registrar(Protocol):
 
 async def device_plugin(
     gpus: int,
-    read: Callable[[], str],
+    read: Callable[[], str | None],
     registrar: Registrar,
     bell: Bell,
     script: Callable[[], PluginScript],
@@ -35,14 +37,16 @@ async def device_plugin(
 ) -> Exit:
     """Run until cancelled, or until there is an exit status. `bell` is SIGHUP, or a kubelet that started anew.
 
-    `loses`: a SIGHUP leaves it running and serving nothing.
+    `read` gives the config file, None where there is none. `loses`: a SIGHUP leaves it running and serving nothing.
     """
     first = True
     try:
         while True:
             registrar.stop()
+            if (text := read()) is None:
+                return Exit(1, f"{LOADING}error opening config file: open {CONFIG_FILE}: no such file or directory")
             try:
-                serving = parse(read())
+                serving = parse(text)
             except BadConfig as wrong:
                 return Exit(1, str(wrong))
             await anyio.sleep(script().start_seconds if first else script().switch_seconds)

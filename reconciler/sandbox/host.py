@@ -14,6 +14,8 @@ _ASK_AGAIN = 10.0
 """Seconds until a container that did not start is tried again."""
 _FIRST_CRASH_BACKOFF = 10.0
 _LONGEST_CRASH_BACKOFF = 300.0
+_FORGIVEN = 2 * _LONGEST_CRASH_BACKOFF
+"""A container that ran so long begins anew with the shortest wait (flowcontrol.Backoff hasExpired)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Ended:
 
 State = Waiting | Running | Ended
 CREATING = Waiting("ContainerCreating")
+INITIALIZING = Waiting("PodInitializing")
+"""What all containers of a pod with init containers say before their turn (convertStatusToAPIStatus)."""
 
 
 @dataclass(slots=True)
@@ -73,7 +77,8 @@ class Host:
         uid = pod["metadata"]["uid"]
         if uid not in self._pods:
             names = [each["name"] for each in _every(pod)]
-            self._pods[uid] = Sandboxed(pod, {name: Box() for name in names})
+            waiting = INITIALIZING if pod["spec"].get("initContainers") else CREATING
+            self._pods[uid] = Sandboxed(pod, {name: Box(waiting) for name in names})
             self._tasks.start_soon(self._run_pod, self._pods[uid], host_env)
 
     def stop(self, uid: str) -> None:
@@ -103,6 +108,7 @@ class Host:
         """One container, again and again as the restart policy says."""
         name = work.container["name"]
         box = sandboxed.boxes[name]
+        crashes = 0
         while True:
             while (trouble := self._runtime.trouble(work)) is not None:
                 self._change(box, trouble)
@@ -114,7 +120,9 @@ class Host:
             self._change(box, ended)
             if policy == "Never" or (policy == "OnFailure" and left.code == 0):
                 return
-            delay = min(_FIRST_CRASH_BACKOFF * 2.0**box.restarts, _LONGEST_CRASH_BACKOFF)
+            crashes = 0 if (ended.until - ended.since).total_seconds() >= _FORGIVEN else crashes
+            delay = min(_FIRST_CRASH_BACKOFF * 2.0**crashes, _LONGEST_CRASH_BACKOFF)
+            crashes += 1
             box.last = ended
             text = f"back-off {delay:g}s restarting failed container={name} pod={work.pod['metadata']['name']}"
             self._change(box, Waiting("CrashLoopBackOff", text))

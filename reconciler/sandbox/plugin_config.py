@@ -55,8 +55,8 @@ def parse(text: str) -> Serving:
     return next((each for each in found if each is not None), Serving())
 
 
-_START = "error starting plugins: unable to load config: unable to finalize config: unable to parse config file: "
-_START += "error parsing config file: "
+LOADING = "error starting plugins: unable to load config: unable to finalize config: unable to parse config file: "
+_START = f"{LOADING}error parsing config file: "
 
 
 def _error(what: str) -> str:

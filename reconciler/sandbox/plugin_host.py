@@ -42,9 +42,9 @@ class Volumes:
     def point(self, name: str) -> None:
         self.link = name
 
-    def config(self) -> str:
-        """The file that the plugin opens; empty without configs."""
-        return self.files.get(self.link, "") if self.link else ""
+    def config(self) -> str | None:
+        """The file that the plugin opens; empty without configs, None where the link leads nowhere."""
+        return self.files.get(self.link) if self.link else ""
 
 
 class PluginHost:
@@ -55,6 +55,7 @@ class PluginHost:
     ) -> None:
         self.script = script
         self.log: list[str] = []
+        """What the programs said as they ended. As on a real node it is in the pods' logs, not in their status."""
         self.checkpoint = Checkpoint()
         self._node = node
         self._gpus = gpus
@@ -106,14 +107,25 @@ class PluginHost:
         volumes = None if (program := _program(work)) is None else self._mounted(work.pod)
         if volumes is None:
             return await self._inner.run(work)
+        left = await self._run(program, work, volumes)
+        self.log.append(f"{work.container['name']}: {left.message}")
+        logged = work.container.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+        return left if logged else Exit(left.code)
+
+    async def _run(self, program: str | None, work: Work, volumes: Volumes) -> Exit:
         if program == DEVICE_PLUGIN:
             return await device_plugin(
                 self._gpus, volumes.config, self, volumes.bell, lambda: self.script, loses=volumes.loses
             )
-        if error := self.script.config_manager_error:
-            return Exit(1, error)
-        choice = Choice.of(work.env)
-        return await config_manager(self._node, choice, volumes, self._pods, volumes.bell.ring, hasty=volumes.loses)
+        return await config_manager(
+            self._node,
+            Choice.of(work.env),
+            volumes,
+            self._pods,
+            volumes.bell.ring,
+            lambda: self.script.config_manager_error,
+            hasty=volumes.loses,
+        )
 
     def _mounted(self, pod: Json) -> Volumes | None:
         """The pod's volumes, made at its first container; None while the ConfigMap is not there."""
@@ -134,8 +146,11 @@ class PluginHost:
 
 
 def _program(work: Work) -> str | None:
-    word = (work.words or [""])[0]
-    return word if word in (CONFIG_MANAGER, DEVICE_PLUGIN) else None
+    """Which of the two a container runs; the GPU Operator starts the plugin by a script."""
+    words = work.words
+    if words[-1:] == ["/bin/entrypoint.sh"]:
+        return DEVICE_PLUGIN
+    return next((word for word in words[:1] if word in (CONFIG_MANAGER, DEVICE_PLUGIN)), None)
 
 
 def _config_map(pod: Json) -> tuple[str, str] | None:

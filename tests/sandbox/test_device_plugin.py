@@ -1,61 +1,47 @@
 """sandbox: what a node offers while NVIDIA's device plugin, with its config-manager, decides about it."""
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
+import pytest
 
 from reconciler.sandbox.cluster import Sandbox
-from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.kinds import NODES, PODS
-from reconciler.sandbox.machine import Machine
-from reconciler.sandbox.plugin_chart import EXCLUSIVE, PluginChart, sliced
-from reconciler.sandbox.plugin_script import CONFIG_LABEL, GPU, PluginScript
-from tests.sandbox.stories import node, virtual
+from reconciler.sandbox.plugin_chart import DEPLOY_LABEL, OPERATOR, PluginChart, sliced
+from reconciler.sandbox.plugin_script import CONFIG_LABEL, GPU
+from tests.sandbox.plugin_stories import (
+    CHART,
+    CONFIGS,
+    choose,
+    container,
+    edit,
+    joined,
+    offered,
+    plugin_pod,
+    states,
+)
+from tests.sandbox.stories import node, phase, pod, virtual
 
-CHART = PluginChart(configs={"default": EXCLUSIVE, "ts-4": sliced(4), "ts-2": sliced(2), "one": sliced(1)})
-
-
-async def joined(sandbox: Sandbox, chart: PluginChart = CHART, gpus: int = 1, label: str = "", **script: Any) -> None:
-    """A node with a plugin, half a minute old."""
-    labels = {CONFIG_LABEL: label} if label else {}
-    await sandbox.install_device_plugin(chart)
-    await sandbox.add_node("n", Machine(devices={GPU: gpus}, labels=labels, plugin=PluginScript(**script)))
-    await anyio.sleep(30)
-
-
-async def choose(sandbox: Sandbox, config: str | None) -> None:
-    await sandbox.admin.merge(NODES, "", "n", {"metadata": {"labels": {CONFIG_LABEL: config}}})
+SHARED = f"{GPU}.shared"
 
 
-def offered(sandbox: Sandbox, resource: str = GPU) -> tuple[str | None, str | None]:
-    status = node(sandbox, "n")["status"]
-    return status["capacity"].get(resource), status["allocatable"].get(resource)
-
-
-def plugin_pod(sandbox: Sandbox) -> Json:
-    (found,) = [each for each in sandbox.store.all(PODS) if each["metadata"]["namespace"] == "nvidia-device-plugin"]
-    return found
-
-
-def state(sandbox: Sandbox, container: str) -> str:
-    """What a container of the plugin's pod does: running, a reason to wait, or how it ended."""
-    status = plugin_pod(sandbox)["status"]
-    every = [*status.get("initContainerStatuses", []), *status["containerStatuses"]]
-    (found,) = [each["state"] for each in every if each["name"].endswith(container)]
-    waits = found.get("waiting") or found.get("terminated") or {"reason": "Running"}
-    return str(waits["reason"])
-
-
+@pytest.mark.parametrize(
+    ("label", "resource", "count"),
+    [("", GPU, "2"), ("ts-4", GPU, "8"), ("shared", SHARED, "8"), ("mps-3", GPU, "6")],
+)
 @virtual
-async def test_a_node_without_a_label_offers_what_the_default_says() -> None:
+async def test_a_node_comes_up_with_what_its_label_says(label: str, resource: str, count: str) -> None:
+    """All at once: what the default would have offered is never seen."""
     async with Sandbox() as sandbox:
-        await joined(sandbox, gpus=2)
-        assert offered(sandbox) == ("2", "2")
-        assert [state(sandbox, name) for name in ("init", "sidecar", "ctr")] == ["Completed", "Running", "Running"]
+        await joined(sandbox, gpus=2, label=label)
+        assert offered(sandbox, resource) == (count, count)
+        assert [name for name in node(sandbox, "n")["status"]["capacity"] if "nvidia" in name] == [resource]
+        assert states(sandbox) == ["Completed", "Running", "Running"]
 
 
 @virtual
-async def test_a_label_switches_and_nothing_is_allocatable_meanwhile() -> None:
+async def test_a_label_switches_and_meanwhile_nothing_is_allocatable() -> None:
     async with Sandbox() as sandbox:
         await joined(sandbox, gpus=2, switch_seconds=25.0)
         await choose(sandbox, "ts-4")
@@ -63,3 +49,277 @@ async def test_a_label_switches_and_nothing_is_allocatable_meanwhile() -> None:
         assert offered(sandbox) == ("2", "0")
         await anyio.sleep(20)
         assert offered(sandbox) == ("8", "8")
+        await choose(sandbox, None)
+        await anyio.sleep(40)
+        assert offered(sandbox) == ("2", "2")
+        assert [container(sandbox, each)["restartCount"] for each in ("sidecar", "ctr")] == [0, 0]
+
+
+@virtual
+async def test_a_pod_that_comes_while_it_switches_is_refused_for_good_and_pods_that_run_go_on() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, switch_seconds=25.0)
+        await sandbox.admin.create(PODS, "default", pod("before", {GPU: "1"}, nodeName="n"))
+        await anyio.sleep(2)
+        await choose(sandbox, "ts-4")
+        await anyio.sleep(2)
+        await sandbox.admin.create(PODS, "default", pod("meanwhile", {GPU: "1"}, nodeName="n"))
+        await anyio.sleep(60)
+        await sandbox.admin.create(PODS, "default", pod("after", {GPU: "4"}, nodeName="n"))
+        await anyio.sleep(2)
+        assert phase(sandbox, "before") == ("Running", None)
+        assert phase(sandbox, "meanwhile") == ("Failed", "UnexpectedAdmissionError")
+        assert phase(sandbox, "after") == ("Running", None), "slices are other devices than the whole GPU"
+        refused = sandbox.store.get(PODS, "default/meanwhile")
+        assert refused is not None
+        assert refused["status"]["message"] == (
+            "Pod was rejected: Allocate failed due to no healthy devices present; "
+            "cannot allocate unhealthy devices nvidia.com/gpu, which is unexpected"
+        )
+
+
+@virtual
+async def test_a_key_that_is_not_there_ends_the_sidecar_and_the_old_config_is_served_on() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-2")
+        await choose(sandbox, "ts-9")
+        await anyio.sleep(30)
+        assert states(sandbox) == ["Completed", "CrashLoopBackOff", "Running"]
+        assert container(sandbox, "sidecar")["lastState"]["terminated"]["exitCode"] == 1
+        assert "message" not in container(sandbox, "sidecar")["lastState"]["terminated"]
+        assert sandbox.plugin("n").log[-1].endswith("specified config ts-9 does not exist")
+        assert offered(sandbox) == ("2", "2")
+        ready = {each["type"]: each["status"] for each in plugin_pod(sandbox)["status"]["conditions"]}
+        assert ready["Ready"] == "False"
+
+
+@virtual
+async def test_a_new_pod_never_starts_with_a_key_that_is_not_there_until_the_key_is() -> None:
+    """Init:CrashLoopBackOff; the mounted ConfigMap follows with the kubelet's delay."""
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-9")
+        assert offered(sandbox) == (None, None)
+        assert states(sandbox) == ["CrashLoopBackOff", "PodInitializing", "PodInitializing"]
+        assert plugin_pod(sandbox)["status"]["phase"] == "Pending"
+        await edit(sandbox, {"ts-9": sliced(9)})
+        await anyio.sleep(200)
+        assert offered(sandbox) == ("9", "9")
+
+
+@virtual
+async def test_a_key_is_not_there_before_the_kubelet_has_copied_it() -> None:
+    """Added and labelled at once: the sidecar crashes, waits, and finds it the next time."""
+    async with Sandbox() as sandbox:
+        await joined(sandbox)
+        await edit(sandbox, {"ts-9": sliced(9)})
+        await choose(sandbox, "ts-9")
+        await anyio.sleep(5)
+        assert states(sandbox, "sidecar") == ["CrashLoopBackOff"]
+        await anyio.sleep(120)
+        assert offered(sandbox) == ("9", "9")
+
+
+@virtual
+async def test_an_edited_key_is_not_noticed_but_a_new_pod_reads_it() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-2")
+        await edit(sandbox, {"ts-2": sliced(16)})
+        await anyio.sleep(600)
+        assert offered(sandbox) == ("2", "2")
+        await sandbox.admin.delete(PODS, CHART.namespace, plugin_pod(sandbox)["metadata"]["name"])
+        await anyio.sleep(30)
+        assert offered(sandbox) == ("16", "16")
+
+
+@virtual
+async def test_one_replica_ends_the_plugin_again_and_again() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox)
+        await choose(sandbox, "one")
+        await anyio.sleep(60)
+        assert states(sandbox) == ["Completed", "Running", "CrashLoopBackOff"]
+        assert sandbox.plugin("n").log[-1].endswith("number of replicas must be >= 2")
+        assert offered(sandbox) == ("1", "0")
+        await anyio.sleep(300)
+        assert offered(sandbox) == ("0", "0")
+        await choose(sandbox, "ts-2")
+        await anyio.sleep(330)
+        assert offered(sandbox) == ("2", "2")
+
+
+@virtual
+async def test_another_name_leaves_the_old_one_behind_for_ever() -> None:
+    """Capacity stays for five minutes; then both are 0, and nobody takes them away."""
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-4")
+        await choose(sandbox, "shared")
+        await anyio.sleep(60)
+        assert (offered(sandbox), offered(sandbox, SHARED)) == (("4", "0"), ("4", "4"))
+        await anyio.sleep(200)
+        assert offered(sandbox) == ("4", "0")
+        await anyio.sleep(100)
+        assert offered(sandbox) == ("0", "0")
+        await anyio.sleep(3600)
+        assert offered(sandbox) == ("0", "0")
+        gone = {"capacity": {GPU: None}, "allocatable": {GPU: None}}
+        await sandbox.admin.merge(NODES, "", "n", {"status": gone}, subresource="status")
+        await anyio.sleep(60)
+        assert offered(sandbox) == (None, None), "who removes it is not overruled"
+
+
+@pytest.mark.parametrize(
+    ("chart", "count"),
+    [
+        (PluginChart(configs=None), "1"),
+        (PluginChart(configs={"any": sliced(4)}, default=""), "4"),
+        (PluginChart(configs={"default": sliced(3), "x": sliced(4)}, default=""), "3"),
+        (PluginChart(configs={"a": sliced(3), "b": sliced(4)}, default=""), None),
+        (PluginChart(configs={"a": sliced(3), "b": sliced(4)}, default="", fallbacks=("empty",)), "1"),
+        (PluginChart(configs={"a": sliced(3)}, default="b"), None),
+        (PluginChart(configs=None, external="missing"), None),
+    ],
+    ids=["no-configs", "the-only-one", "named-default", "nothing-to-choose-by", "empty", "no-such-default", "no-map"],
+)
+@virtual
+async def test_what_a_node_without_a_label_gets(chart: PluginChart, count: str | None) -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, chart)
+        assert offered(sandbox) == (count, count)
+
+
+@virtual
+async def test_without_config_manager_the_label_has_no_effect() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, PluginChart(configs=None), label="ts-4")
+        assert offered(sandbox) == ("1", "1")
+        assert [each["name"] for each in plugin_pod(sandbox)["spec"]["containers"]] == ["nvidia-device-plugin-ctr"]
+
+
+@virtual
+async def test_the_operators_plugin_does_the_same_under_other_names() -> None:
+    chart = replace(CHART, flavour=OPERATOR, namespace="gpu-operator")
+    async with Sandbox() as sandbox:
+        await joined(sandbox, chart, label="ts-4")
+        assert offered(sandbox) == (None, None)
+        await sandbox.admin.merge(NODES, "", "n", {"metadata": {"labels": {DEPLOY_LABEL: "true"}}})
+        await anyio.sleep(30)
+        assert offered(sandbox) == ("4", "4")
+        (found,) = sandbox.store.all(PODS)
+        assert [each["name"] for each in found["spec"]["containers"]] == ["nvidia-device-plugin", "config-manager"]
+        assert found["metadata"]["labels"]["app"] == "nvidia-device-plugin-daemonset"
+
+
+@virtual
+async def test_the_race_after_the_start_leaves_nothing_until_the_pod_is_replaced() -> None:
+    """k8s-device-plugin #1645: all containers run and are ready, and nothing is allocatable."""
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-4", lost_races=1)
+        assert offered(sandbox)[1] == "0"
+        assert states(sandbox) == ["Completed", "Running", "Running"]
+        await anyio.sleep(900)
+        assert offered(sandbox) == ("0", "0")
+        await sandbox.admin.delete(PODS, CHART.namespace, plugin_pod(sandbox)["metadata"]["name"])
+        await anyio.sleep(30)
+        assert offered(sandbox) == ("4", "4")
+
+
+@pytest.mark.parametrize(
+    ("script", "count", "sidecar", "plugin"),
+    [
+        ({"labelled": False}, None, "", ""),
+        ({"config_manager_error": "nodes is forbidden"}, None, "PodInitializing", "PodInitializing"),
+        ({"plugin_error": "Failed to initialize NVML"}, None, "Running", "CrashLoopBackOff"),
+        ({"serves": {}}, None, "Running", "Running"),
+        ({"serves": {GPU: 3}}, "3", "Running", "Running"),
+        ({"start_seconds": 3600.0}, None, "Running", "Running"),
+    ],
+    ids=["no-pod", "config-manager", "plugin", "no-devices", "another-count", "slow"],
+)
+@virtual
+async def test_what_else_goes_wrong(script: dict[str, Any], count: str | None, sidecar: str, plugin: str) -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-4", **script)
+        assert offered(sandbox) == (count, count)
+        if sidecar:
+            assert states(sandbox, "sidecar", "ctr") == [sidecar, plugin]
+        else:
+            assert sandbox.store.all(PODS) == []
+
+
+@virtual
+async def test_what_goes_wrong_can_be_put_right() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-4", plugin_error="Failed to initialize NVML")
+        host = sandbox.plugin("n")
+        host.script = replace(host.script, plugin_error="")
+        await anyio.sleep(120)
+        assert offered(sandbox) == ("4", "4")
+
+
+@virtual
+async def test_a_config_taken_away_under_a_node_breaks_its_next_switch() -> None:
+    """The link leads nowhere, so the config-manager can neither keep nor replace it."""
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-4")
+        await edit(sandbox, {"ts-4": None})
+        await anyio.sleep(120)
+        assert offered(sandbox) == ("4", "4")
+        await choose(sandbox, "ts-2")
+        await anyio.sleep(60)
+        assert states(sandbox, "sidecar") == ["CrashLoopBackOff"]
+        assert sandbox.plugin("n").log[-1].endswith("error creating symlink: file exists")
+        assert offered(sandbox) == ("4", "4")
+
+
+@virtual
+async def test_a_restarted_kubelet_knows_the_name_and_no_device_until_the_plugin_is_back() -> None:
+    """Pods that run keep their GPU; one that comes meanwhile is refused."""
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-2", switch_seconds=20.0)
+        await sandbox.admin.create(PODS, "default", pod("old", {GPU: "1"}, nodeName="n"))
+        await anyio.sleep(2)
+        await sandbox.restart_kubelet("n")
+        await anyio.sleep(5)
+        assert offered(sandbox) == ("0", "0")
+        await sandbox.admin.create(PODS, "default", pod("new", {GPU: "1"}, nodeName="n"))
+        await anyio.sleep(60)
+        assert offered(sandbox) == ("2", "2")
+        assert phase(sandbox, "old") == ("Running", None)
+        assert phase(sandbox, "new") == ("Failed", "UnexpectedAdmissionError")
+
+
+@virtual
+async def test_more_than_there_is_is_refused_by_the_device_manager() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-2")
+        for name in ("a", "b", "c"):
+            await sandbox.admin.create(PODS, "default", pod(name, {GPU: "1"}, nodeName="n"))
+            await anyio.sleep(2)
+        assert phase(sandbox, "c") == ("Failed", "UnexpectedAdmissionError")
+        await sandbox.admin.delete(PODS, "default", "a")
+        await anyio.sleep(40)
+        await sandbox.admin.create(PODS, "default", pod("d", {GPU: "1"}, nodeName="n"))
+        await anyio.sleep(2)
+        assert phase(sandbox, "d") == ("Running", None)
+
+
+@virtual
+async def test_a_node_replaced_under_its_name_has_a_plugin_of_its_own() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox, label="ts-4", lost_races=1)
+        old = plugin_pod(sandbox)["metadata"]["uid"]
+        await sandbox.replace_node("n")
+        await anyio.sleep(90)
+        assert plugin_pod(sandbox)["metadata"]["uid"] != old
+        assert offered(sandbox)[1] == "0", "and the same luck"
+
+
+@virtual
+async def test_the_configs_of_the_tests_are_all_in_the_map() -> None:
+    async with Sandbox() as sandbox:
+        await joined(sandbox)
+        for name in CONFIGS:
+            await choose(sandbox, name)
+            await anyio.sleep(20)
+        assert container(sandbox, "sidecar")["restartCount"] == 0
+        assert node(sandbox, "n")["metadata"]["labels"][CONFIG_LABEL] == "one"
