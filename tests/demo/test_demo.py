@@ -26,6 +26,7 @@ def test_it_plays_its_story_and_stays_up_until_it_is_interrupted(tmp_path: Path)
         ended = demo.end()
     assert ended.told() == list(running.STORY), ended.output
     assert "NOT SO" not in ended.output
+    assert ended.computed < running.COMPUTED, "of the minute that it may take (tests/demo/test_time.py)"
     assert advertised == {
         "gpu-t4": "14880Mi",
         "gpu-a10g": "22701Mi",
