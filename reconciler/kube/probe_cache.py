@@ -6,13 +6,17 @@ from dataclasses import dataclass
 import anyio
 
 from reconciler.kube.cache import Mirror
-from reconciler.kube.probe_verdict import verdict
+from reconciler.kube.probe_verdict import CREATING, verdict
 from reconciler.kube.probe_views import JobView, ProbePodView
 from reconciler.model.node import NodeName, NodeView
 from reconciler.model.probe_state import NotProbed, ProbeState
 
 SETTLE = 15.0
 """Seconds. Jobs and pods come by two watches; a Job's end may overtake the last word of its pod by so much."""
+
+
+NO_TRACE = "ContainerStatusUnknown"
+"""What the kubelet calls a container that it cannot find when its pod ends (pkg/kubelet/kubelet_pods.go), code 137."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,22 @@ class ProbeCache:
         if pod is None:
             return
         if after is not None:
-            self._evidence.setdefault(after.job_uid, {})[after.name] = after
+            known = self._evidence.setdefault(after.job_uid, {})
+            known[after.name] = _telling(known.get(after.name), after)
         elif not any(job.uid == pod.job_uid for job in self.jobs.views()):
             self._evidence.pop(pod.job_uid, None)
         self._changed(pod.node)
+
+
+def _telling(before: ProbePodView | None, after: ProbePodView) -> ProbePodView:
+    """What to keep of a pod. One that ends before its container began says less than it did while it waited.
+
+    When the Job's deadline removes a pod that could not start, the kubelet writes ContainerCreating over the fault, and
+    then an end of a container that there never was.
+    """
+    if before is None or before.running or before.end is not None:
+        return after
+    if after.end is not None:
+        return before if after.end.reason == NO_TRACE else after
+    forgets = before.waiting_reason not in CREATING and after.waiting_reason in CREATING and not after.running
+    return before if forgets else after
