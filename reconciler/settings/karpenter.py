@@ -32,6 +32,14 @@ class KarpenterSettings(Section):
         " NodePools that have a rule for sharing, and the GPU of g6f and gr6f, which EC2 counts as none.",
         example="true",
     )
+    overlay_silence: Duration = knob(
+        OverlayPolicy().silent_after,
+        "So long may Karpenter say nothing about an overlay of ours before it is reported that its feature gate is off."
+        " It needs about a second.",
+        example="2m",
+        ge=timedelta(seconds=5),
+        le=timedelta(hours=1),
+    )
     uninitialized_after: Duration = knob(
         timedelta(minutes=10),
         "A NodeClaim that waits so long for our resource before it counts as initialized is reported, with the cause.",
@@ -43,4 +51,6 @@ class KarpenterSettings(Section):
 
 def overlay_policy(settings: KarpenterSettings) -> OverlayPolicy:
     """The knobs of decide/overlays, as plain values."""
-    return OverlayPolicy(weight=settings.overlay_weight, slices=settings.overlay_slices)
+    return OverlayPolicy(
+        weight=settings.overlay_weight, slices=settings.overlay_slices, silent_after=settings.overlay_silence
+    )
