@@ -111,4 +111,5 @@ def _ended(ended: ContainerEnd, *, late: bool) -> Reached:
         if late and ended.exit_code in KILLED:
             return Running()
         said = " ".join(ended.message.split())
-        return Died(ended.exit_code, f"{ended.reason}: {said}" if said else f"{ended.reason}: {error}")
+        why = f"{ended.reason}: {said}" if said else ended.reason if ended.exit_code else str(error)
+        return Died(ended.exit_code, why)
