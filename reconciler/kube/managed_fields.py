@@ -4,7 +4,7 @@ Only evidence for a sentence: whoever writes may name itself as it likes, and so
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
@@ -13,14 +13,12 @@ from msgspec import Raw, Struct, field
 from reconciler.kube.wire import ABSENT
 from reconciler.model import names
 
-_PROFILE = f"f:{names.PLUGIN_CONFIG}"
-_PROFILE_BYTES = f'"{_PROFILE}"'.encode()
 _LONGEST_NAME = 128
 """Characters of a field manager, the API server's own limit (apimachinery, validation of field managers)."""
 
 
 class _Labels(Struct, gc=False):
-    profile: Raw = field(default=ABSENT, name=_PROFILE)
+    profile: Raw = field(default=ABSENT, name=f"f:{names.PLUGIN_CONFIG}")
 
 
 class _Metadata(Struct, gc=False):
@@ -31,51 +29,49 @@ class _Fields(Struct, gc=False):
     metadata: _Metadata | None = field(default=None, name="f:metadata")
 
 
-class _Entry(Struct, gc=False):
+class _Owner(Struct, gc=False):
     manager: str | None = None
     time: str | None = None
-    fields: Raw = field(default=ABSENT, name="fieldsV1")
+    fields: _Fields | None = field(default=None, name="fieldsV1")
 
 
-_ENTRIES = msgspec.json.Decoder(list[_Entry] | None)
-_FIELDS = msgspec.json.Decoder(_Fields | None)
+class _Change(Struct, gc=False):
+    time: str | None = None
+
+
+_OWNERS = msgspec.json.Decoder(list[_Owner] | None)
+_CHANGES = msgspec.json.Decoder(list[_Change] | None)
 
 _UNREADABLE = (msgspec.DecodeError, RecursionError)
 
 
 def writer_of_profile(managed_fields: Raw) -> str:
     """The manager that last wrote the label names.PLUGIN_CONFIG; empty where nobody says, or nobody can tell."""
-    raw = bytes(managed_fields)
-    if _PROFILE_BYTES not in raw:
+    try:
+        owners = _OWNERS.decode(managed_fields) or ()
+    except _UNREADABLE:
         return ""
-    owners = [entry for entry in _entries(raw) if _owns_profile(bytes(entry.fields))]
-    newest = max(owners, key=lambda entry: entry.time or "", default=None)
-    return "" if newest is None else sys.intern((newest.manager or "")[:_LONGEST_NAME])
+    found: _Owner | None = None
+    for owner in owners:  # by hand: this is read for each event of a node with the label
+        labels = (
+            owner.fields.metadata.labels if owner.fields is not None and owner.fields.metadata is not None else None
+        )
+        if (
+            labels is not None
+            and labels.profile != ABSENT
+            and (found is None or (owner.time or "") > (found.time or ""))
+        ):
+            found = owner
+    return "" if found is None else sys.intern((found.manager or "")[:_LONGEST_NAME])
 
 
 def last_change(managed_fields: Raw) -> datetime | None:
     """When anybody last changed the object, to the second."""
-    return max((at for entry in _entries(bytes(managed_fields)) for at in _moment(entry.time)), default=None)
-
-
-def _entries(raw: bytes) -> Sequence[_Entry]:
-    if not raw:
-        return ()
     try:
-        return _ENTRIES.decode(raw) or ()
+        changes = _CHANGES.decode(managed_fields) or ()
     except _UNREADABLE:
-        return ()
-
-
-def _owns_profile(raw: bytes) -> bool:
-    if _PROFILE_BYTES not in raw:
-        return False
-    try:
-        found = _FIELDS.decode(raw)
-    except _UNREADABLE:
-        return False
-    labels = found.metadata.labels if found is not None and found.metadata is not None else None
-    return labels is not None and labels.profile != ABSENT
+        return None
+    return max((at for change in changes for at in _moment(change.time)), default=None)
 
 
 def _moment(text: str | None) -> Iterable[datetime]:

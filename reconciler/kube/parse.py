@@ -28,7 +28,6 @@ Odd = Callable[[str], None]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands in for a time that is missing or unreadable."""
 
-_OURS = (names.CONDITION, names.SHARING_CONDITION)
 _OF_CLAIMS = (names.KARPENTER_CLAIM_INITIALIZED, names.KARPENTER_CLAIM_CONSISTENT)
 
 _AMOUNTS = msgspec.json.Decoder(dict[str, Number | None] | None)
@@ -75,26 +74,36 @@ class NodeParser:
         labels = {sys.intern(key): sys.intern(value or "") for key, value in (meta.labels or {}).items()}
         conditions = (status.conditions if status is not None else None) or ()
         info = status.node_info if status is not None else None
-        ours = {one.type: _condition(one, odd) for one in conditions if one.type in _OURS}
+        ready, memory, sharing = False, None, None
+        for one in conditions:
+            match one.type:
+                case "Ready":
+                    ready = ready or one.status == "True"
+                case names.CONDITION:
+                    memory = memory or _condition(one, odd)
+                case names.SHARING_CONDITION:
+                    sharing = sharing or _condition(one, odd)
+                case _:
+                    pass
         notes = meta.annotations
         text = notes.record if notes is not None else None
-        sharing = notes.sharing_record if notes is not None else None
+        sharing_text = notes.sharing_record if notes is not None else None
         verified = notes.verified if notes is not None else None
         kind = labels.get(names.LABEL_INSTANCE_TYPE) or labels.get(names.LABEL_INSTANCE_TYPE_BETA)
         return NodeView(
             key=NodeKey(NodeName(meta.name), meta.uid or ""),
             instance_type=InstanceType(kind) if kind else None,
             boot_id=(info.boot_id if info is not None else None) or "",
-            ready=any(condition.type == "Ready" and condition.status == "True" for condition in conditions),
+            ready=ready,
             created=moment(meta.creation_timestamp, odd, "metadata.creationTimestamp"),
             labels=labels,
             taints=tuple(_taint(taint) for taint in (spec.taints if spec is not None else None) or ()),
             capacity=self._amounts.get(bytes(status.capacity)) if status is not None else {},
             allocatable=self._amounts.get(bytes(status.allocatable)) if status is not None else {},
-            condition=ours.get(names.CONDITION),
+            condition=memory,
             record=record.parse(text) if text is not None else None,
-            sharing_condition=ours.get(names.SHARING_CONDITION),
-            sharing_record=sharing_record.parse(sharing) if sharing is not None else None,
+            sharing_condition=sharing,
+            sharing_record=sharing_record.parse(sharing_text) if sharing_text is not None else None,
             verified=verification_record.parse(verified) if verified is not None else None,
             profile_writer=writer_of_profile(meta.managed_fields) if names.PLUGIN_CONFIG in labels else "",
             provider_id=(spec.provider_id if spec is not None else None) or "",

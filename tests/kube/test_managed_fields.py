@@ -52,7 +52,7 @@ WRITERS = {
     "null": (None, ""),
     "odd entries": ({"a": LABEL}, ""),
     "odd fields": ([entry("x", "t", [LABEL])], ""),
-    "odd fields beside good ones": ([entry("x", "t", {"f:metadata": [LABEL]}), KARPENTER], "karpenter"),
+    "odd fields beside good ones": ([entry("x", "t", {"f:metadata": [LABEL]}), KARPENTER], ""),
 }
 
 
