@@ -21,6 +21,7 @@ bench: setup ## Ratios against named rivals, also written to build/bench.json; A
 
 controlplane: setup ## The tests on a real control plane alone
 	@scripts/controlplane
+	@scripts/karpenter
 	@.venv/bin/python -m pytest -m controlplane
 
 controlplane-next: setup ## The same on the newest Kubernetes minor

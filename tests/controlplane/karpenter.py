@@ -155,6 +155,10 @@ class Karpenter(Generic[C]):
         self.check()
         return objects.condition(self._again(claim), kind)
 
+    def holds(self, claim: Json, kind: str) -> bool:
+        """Whether that condition of a NodeClaim is true now."""
+        return (self.told(claim, kind) or ("",))[0] == "True"
+
     def said(self) -> list[Json]:
         """The lines of its log."""
         lines = self.log.read_text().splitlines(keepends=True)

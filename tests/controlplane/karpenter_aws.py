@@ -155,6 +155,7 @@ class Aws:
             devices={"nvidia.com/gpu": str(gpus)} if gpus else {},
             cpu=kind["VCpuInfo"]["DefaultVCpus"],
             memory=f"{kind['MemoryInfo']['SizeInMiB']}Mi",
+            max_pods=int(claim["status"]["capacity"]["pods"]),
             provider_id=f"aws:///{zone}/{instance_id}",
         )
         return Birth(instance["PrivateDnsName"], machine)

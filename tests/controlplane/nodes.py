@@ -42,3 +42,8 @@ def bare_node(
         yield path
     finally:
         plane.api.delete(path)
+
+
+def advertise(plane: ControlPlane, node: str, resource: str, amount: str) -> None:
+    """Put a resource into a node's capacity, as the product does; a kubelet makes it allocatable within 10 s."""
+    plane.api.patch(f"/api/v1/nodes/{node}/status", {"status": {"capacity": {resource: amount}}})

@@ -28,7 +28,7 @@ func main() {
 
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	exitOn(err)
-	config.UserAgent = "hollow-kubelet"
+	// No user agent of its own: the program's name is the default, so managed fields say "kubelet", as on any node.
 
 	kubelet(o, config).Run(context.Background())
 }
