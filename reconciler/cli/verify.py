@@ -36,10 +36,10 @@ def verify(
     logs.configure("console", "error")
     found: Verified = on_cluster(partial(verifying.verify, settings, names, within=within, report=tell, say=_progress))
     _print(found.nodes, output)
-    _end_as(found, every=every)
+    end_as(found, every=every)
 
 
-def _end_as(found: Verified, *, every: bool) -> None:
+def end_as(found: Verified, *, every: bool) -> None:
     """The exit code, with what is not on the node's own lines."""
     bad = [
         one.node for one in found.nodes if one.result is Result.FAILED or (one.result is Result.SKIPPED and not every)
