@@ -36,13 +36,14 @@ class Offer:
     """Requirements of the pool that could not be judged."""
 
 
-def offers(facts: OverlayFacts, memory: CapacityPolicy, slicing: SlicingPolicy, now: datetime) -> list[Offer]:
-    """By type, then by NodePool."""
+def offers(facts: OverlayFacts, memory: CapacityPolicy, slicing: SlicingPolicy | None, now: datetime) -> list[Offer]:
+    """By type, then by NodePool. `slicing` None: GPUs and slices are not asked about."""
     known = _Known(facts.types, memory, now)
+    pools = sorted(active(facts), key=lambda pool: pool.name)
     return [
         offer
         for kind in sorted(facts.types)
-        for pool in sorted(active(facts), key=lambda pool: pool.name)
+        for pool in pools
         for offer in _offer(facts, pool, kind, known, slicing, now)
     ]
 
@@ -80,7 +81,7 @@ def _offer(
     pool: NodePoolView,
     kind: InstanceType,
     known: _Known,
-    slicing: SlicingPolicy,
+    slicing: SlicingPolicy | None,
     now: datetime,
 ) -> Iterator[Offer]:
     labels = known.labels(kind)
@@ -90,5 +91,7 @@ def _offer(
     what = known.expected(kind, pool)
     if what.verdict.reason in _SILENT:
         return
-    asked = SlotFacts(pool, kind, what, labels, facts.plugin, facts.refusals)
-    yield Offer(pool, kind, labels, what, counting.slots(asked, slicing, now), launch.unread)
+    count = Slots(None)
+    if slicing is not None:
+        count = counting.slots(SlotFacts(pool, kind, what, labels, facts.plugin, facts.refusals), slicing, now)
+    yield Offer(pool, kind, labels, what, count, launch.unread)

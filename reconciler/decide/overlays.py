@@ -36,7 +36,7 @@ def decide(
         # No word on NodePools: what stands may still be right, so nothing is removed on a guess.
         ours = any(one.subject is not None for one in facts.overlays)
         return OverlayPlan(revisit=policy.look_again if ours else None)
-    found = offers(facts, memory, slicing, now)
+    found = offers(facts, memory, slicing if policy.slices else None, now)
     wanted, asides = _memory(found, facts, memory, policy)
     if policy.slices:
         more, others_say = _gpus(found, facts, slicing, policy)
@@ -61,7 +61,7 @@ def _memory(
     found: Sequence[Offer], facts: OverlayFacts, memory: CapacityPolicy, policy: OverlayPolicy
 ) -> tuple[list[Wanted], list[Finding]]:
     """Overlays of the memory resource. Where nobody objects they name no NodePool."""
-    theirs = others(facts.overlays, memory.resource)
+    theirs, pools = others(facts.overlays, memory.resource), active(facts)
     amounts: dict[InstanceType, dict[str, Resources | None]] = {}
     yielded: dict[str, set[InstanceType]] = {}
     bound = set()
@@ -69,7 +69,7 @@ def _memory(
         mib = offer.expected.mib
         told: Resources | None = None if mib is None or mib < 1 else {memory.resource: mib * MIB}
         # An overlay without a NodePool meets theirs in every NodePool, also in one that cannot launch the type.
-        if told is not None and of_weight(theirs, policy.weight, active(facts), offer.labels) is not None:
+        if told is not None and of_weight(theirs, policy.weight, pools, offer.labels) is not None:
             bound.add(offer.kind)
         rival = of_weight(theirs, policy.weight, [offer.pool], offer.labels)
         if told is not None and rival is not None:
