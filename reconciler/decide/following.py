@@ -129,7 +129,7 @@ def _was_right(node: NodeView, record: SharingRecord) -> bool:
 def _stale(node: NodeView, there: OfferedSlots, record: SharingRecord, policy: SlicingPolicy) -> str:
     """The former name, where nothing but a zero is left of it and the profile is ours; empty: nothing to remove."""
     name = there.other_name
-    ours = record.profile is not None and record.profile == node.labels.get(names.PLUGIN_CONFIG)
+    ours = record.profile == node.labels.get(names.PLUGIN_CONFIG)
     zero = name in node.capacity and not _amount(node.capacity, name) and not _amount(node.allocatable, name)
     return name if policy.remove_stale and ours and zero else ""
 

@@ -32,6 +32,14 @@ LONG_SINCE = Contender("kubectl", 2, NOW - timedelta(minutes=10))
 
 PROFILES = [
     Row(
+        "no ConfigMap for a profile that only it could tell",
+        facts(plugin=None),
+        SharingReason.PROFILE_MISSING,
+        holds=CHANGED,
+        policy=NAMED,
+        profile="any",
+    ),
+    Row(
         "no ConfigMap",
         facts(plugin=None, taints=STARTUP),
         SharingReason.PROFILE_MISSING,

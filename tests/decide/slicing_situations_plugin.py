@@ -112,6 +112,13 @@ FOLLOWING = [
         revisit=timedelta(minutes=2),
     ),
     Row(
+        "so has one that crashed in between and was mended",
+        facts(label("ts-4"), {GPU: 0}, record=ours(), said=said(SharingReason.PLUGIN_FAILING, 1)),
+        SharingReason.RETURNING,
+        holds=FOLLOWS,
+        revisit=timedelta(minutes=2),
+    ),
+    Row(
         "a label that was written in a far future gives no endless time",
         facts(label("ts-4"), record=ours(minutes=-600), said=LATE),
         SharingReason.WRONG_COUNT,

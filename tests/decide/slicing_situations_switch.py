@@ -118,7 +118,14 @@ SWITCHES = [
         actions=("Advertise",),
         holds="until the pods on its GPUs have ended",
     ),
-    Row("a running node in use", facts(held=2), SharingReason.IN_USE, holds="until the pods on its GPUs have ended"),
+    Row(
+        "a running node in use",
+        facts(held=2),
+        SharingReason.IN_USE,
+        holds="until the pods on its GPUs have ended",
+        profile="ts-4",
+        expected=4,
+    ),
     Row(
         "a running node in use is fenced where the policy says so",
         facts(held=1),

@@ -7,13 +7,10 @@ from reconciler.model.node import CapacityType, InstanceType
 from reconciler.model.policy import SlicingPolicy, SlicingRule
 from reconciler.model.reasons import Reason, SharingReason
 from reconciler.model.record import UnreadableRecord
-from reconciler.model.sharing import (
-    Exclusive,
-    MemoryPerSlice,
-    Replicas,
-)
+from reconciler.model.sharing import Exclusive, MemoryPerSlice, Named, Replicas
 from tests.decide.slicing_situation import (
     BY_MEMORY,
+    FOLLOWS,
     GPU,
     NOTHING,
     STARTUP,
@@ -151,6 +148,28 @@ UNDECIDED = [
         facts(node=replace(facts(label("ts-4"), {GPU: 4}).node, sharing_record=UnreadableRecord("v is missing"))),
         SharingReason.SLICED,
         actions=("Announce", "Announce", "Advertise"),
+    ),
+    *(
+        Row(
+            f"an annotation that cannot be read on a label {found} for a rule that says {wanted}: ours is {known}",
+            facts(
+                node=replace(facts(label(found), taints=STARTUP).node, sharing_record=UnreadableRecord("v is missing"))
+            ),
+            SharingReason.SWITCHING if known else SharingReason.FOREIGN_LABEL,
+            actions=("Announce", "Announce", "Advertise"),
+            holds=FOLLOWS if known else "",
+            label="ts-4" if known else "",
+            policy=SlicingPolicy((SlicingRule(Replicas(4), "dev"), SlicingRule(wanted, "other"))),
+        )
+        for found, wanted, known in (
+            ("exclusive", Exclusive(), True),
+            ("exclusive", MemoryPerSlice(4096), True),
+            ("ts-16", MemoryPerSlice(4096), True),
+            ("ts-16", MemoryPerSlice(4096, most=15), False),
+            ("any", Named("any"), True),
+            ("ts-2", Replicas(2), True),
+            ("ts-2", Replicas(3), False),
+        )
     ),
 ]
 

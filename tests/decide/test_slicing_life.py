@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
 
 from reconciler.decide.slicing import SharingFacts, decide
 from reconciler.decide.wish import replicas_of
@@ -9,8 +12,9 @@ from reconciler.model import fence, names
 from reconciler.model.node import Taint
 from reconciler.model.plan import Advertise, Announce, RestartPlugin, SetTaint
 from reconciler.model.policy import Later, SlicingPolicy
+from reconciler.model.reasons import Reason
 from reconciler.model.record import UnreadableRecord
-from reconciler.model.sharing import Contender, Exclusive, MemoryPerSlice, Named, Profile, Replicas
+from reconciler.model.sharing import Contender, Exclusive, MemoryPerSlice, Named, PluginConfig, Profile, Replicas
 from reconciler.model.sharing_record import SharingRecord
 from tests.decide.fake_node import NOW
 from tests.decide.slicing_node import after, settled
@@ -19,10 +23,12 @@ from tests.decide.slicing_situation import (
     GPU,
     NAMED,
     SHARED,
+    SHIPPED,
     STARTUP,
     WAITING,
     config,
     facts,
+    fenced,
     kinds,
     label,
     of_kind,
@@ -133,6 +139,29 @@ def test_a_plugin_that_does_not_follow_does_not_keep_the_node_closed_beyond_the_
     known, story = told(known, now=NOW + timedelta(minutes=30))
     assert story == [("WrongCount", ["ClearTaint"])]
     assert told(known, now=NOW + timedelta(days=1))[1] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settled": False},
+        {"memory": verdict(count=0)},
+        {"memory": verdict(Reason.UNKNOWN_TYPE, None, 0)},
+        {"plugin": PluginConfig(SHIPPED, NOW)},
+        {"labels": {names.MIG_CONFIG_STATE: "pending"}},
+    ],
+    ids=["memory not settled", "no count", "in the dark", "ConfigMap changed", "operator busy"],
+)
+def test_a_fence_stays_up_to_its_deadline_while_it_may_still_be_needed(change: dict[str, Any]) -> None:
+    known = replace(facts(**change), **{name: value for name, value in change.items() if name != "labels"})
+    known = replace(known, node=replace(known.node, taints=fenced()))
+    by_memory = policy(MemoryPerSlice(4096))
+    known, _ = told(known, by_memory)
+    assert known.node.taints == fenced()
+    assert decide(known, by_memory, NOW).revisit in (timedelta(minutes=25), timedelta(minutes=2))
+
+    known, _ = told(known, by_memory, NOW + timedelta(minutes=25))
+    assert known.node.taints != fenced()
 
 
 def test_a_fight_over_the_label_ends_after_the_second_revert_and_names_who() -> None:
