@@ -11,18 +11,16 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-import yaml
-
 from tests.controlplane import karpenter_objects as objects
-from tests.controlplane.api import MERGE, Json
+from tests.controlplane.api import Json
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fleet import Birth, Fleet
+from tests.controlplane.kinds import Kinds
 from tests.controlplane.kubelet import Machine
 from tests.controlplane.process import Died, Process, free_port
 from tests.controlplane.programs import Programs
 from tests.controlplane.waiting import eventually
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _number = itertools.count(1)
 _TRIES = 3  # a free port may be taken before the program that gets it has started
 
@@ -81,9 +79,7 @@ class Karpenter(Generic[C]):
         self._plane = plane
         self._programs = programs
         self._dresses = dresses
-        self._crds = [
-            yaml.safe_load(path.read_text()) for path in sorted((programs.folder / "crds" / cloud.crds).glob("*.yaml"))
-        ]
+        self._kinds = Kinds(plane, programs.folder / "crds" / cloud.crds)
         self._process: Process | None = None
         self._inside = ExitStack()
 
@@ -229,37 +225,12 @@ class Karpenter(Generic[C]):
         return {"group": group, "kind": node_class["kind"], "name": node_class["metadata"]["name"]}
 
     def _install(self) -> None:
-        for crd in self._crds:
-            self._plane.api.post(CRDS, crd)
-        for path in self._paths():
-            self._answers(path, 200)
-        kind = self.cloud.node_class["kind"]
-        (path,) = [self._path(crd) for crd in self._crds if crd["spec"]["names"]["kind"] == kind]
-        self._plane.api.post(path, self.cloud.node_class)
+        self._kinds.install()
+        node_class = self.cloud.node_class
+        self._plane.api.post(self._kinds.path(node_class["kind"]), node_class)
 
     def _take_away(self) -> None:
-        """Karpenter is gone, so nobody would honour finalizers any more."""
-        api = self._plane.api
-        nodes = [one for one in api.get("/api/v1/nodes")["items"] if objects.NODEPOOL in one["metadata"]["labels"]]
-        orphans = [f"/api/v1/nodes/{one['metadata']['name']}" for one in nodes]
-        for path in self._paths():
-            found = api.request("GET", path).body.get("items", [])
-            orphans += [f"{path}/{one['metadata']['name']}" for one in found]
-        for path in orphans:
-            api.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
-            api.delete(path)
-        for crd in self._crds:
-            api.delete(f"{CRDS}/{crd['metadata']['name']}")
-        for path in self._paths():
-            self._answers(path, 404)
-
-    def _answers(self, path: str, status: int) -> None:
-        eventually(lambda: self._plane.api.request("GET", path).status == status, f"{path} answers {status}")
-
-    def _paths(self) -> list[str]:
-        return [self._path(crd) for crd in self._crds if crd["spec"]["scope"] == "Cluster"]
-
-    def _path(self, crd: Json) -> str:
-        spec = crd["spec"]
-        (version,) = [one["name"] for one in spec["versions"] if one["storage"]]
-        return f"/apis/{spec['group']}/{version}/{spec['names']['plural']}"
+        nodes = self._plane.api.get("/api/v1/nodes")["items"]
+        bought = {one["metadata"]["name"] for one in nodes if objects.NODEPOOL in one["metadata"]["labels"]}
+        booted = {kubelet.name for kubelet in self.fleet.kubelets.values()}
+        self._kinds.take_away([f"/api/v1/nodes/{name}" for name in sorted(bought | booted)])
