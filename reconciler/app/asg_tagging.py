@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.app.overlaying import shipped_profiles
 from reconciler.app.process import SystemClock
+from reconciler.app.shipped import shipped_profiles
 from reconciler.app.wishes import wishes
 from reconciler.aws.builtin import builtin
 from reconciler.decide import slots, type_labels

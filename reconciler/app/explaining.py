@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reconciler.app.controller import Controller
+from reconciler.app.shipped import shipped_profiles
 from reconciler.decide.explanation import Explanation, explain
 from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.limits import PODS, Load
@@ -13,11 +14,12 @@ from reconciler.decide.node import NodeFacts, NodePolicy
 from reconciler.kube.cache import PodCache
 from reconciler.kube.news import Seen
 from reconciler.kube.offline import Dump
-from reconciler.model import quantity
+from reconciler.model import names, quantity
 from reconciler.model.gpu import SpecAnswer, SpecUnknown
 from reconciler.model.node import InstanceType, NodeName, NodeView, Resources
 from reconciler.model.plan import Learn
 from reconciler.model.probe_state import NotProbed
+from reconciler.model.sharing import PluginConfig
 
 DEFAULT_SIZE = 1024 * quantity.MIB
 """Bytes of the memory resource that a pod is taken to ask for where none on the node says otherwise."""
@@ -48,12 +50,24 @@ def from_dump(
     for view in dump.pods:
         pods.take(Seen(view.ref.uid or f"{view.ref.namespace}/{view.ref.name}", view))
 
+    # Without any ConfigMap in the file, that of the plugin may well be in the cluster: then ours is taken to be there.
+    plugin = dump.plugin_config if dump.config_maps else PluginConfig(shipped_profiles())
+    labels = {pool.name: pool.labels for pool in dump.pools}
+    claims = {claim.node: claim for claim in dump.claims if claim.node is not None}
+
     def facts(node: NodeView) -> NodeFacts:
         row = None if node.instance_type is None else builtin(node.instance_type)
         spec = row if isinstance(row, SpecUnknown) else None
         requested = pods.requested(node.name, policy.capacity.resource)
         memory = CapacityFacts(node, spec, row, learned=None, probe=NotProbed(), requested=requested)
-        return NodeFacts(memory, held=pods.held(node.name))
+        return NodeFacts(
+            memory,
+            plugin=plugin,
+            plugin_pods=tuple(one for one in dump.plugin_pods if one.node == node.name),
+            held=pods.held(node.name),
+            pool_label=labels.get(node.labels.get(names.KARPENTER_NODEPOOL, ""), {}).get(names.PLUGIN_CONFIG, ""),
+            claim=claims.get(node.name),
+        )
 
     def explained(node: NodeView) -> Explanation:
         told = _explain(facts(node), policy, now, pods, pod)

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from reconciler.app.process import NotInTime, SystemClock
+from reconciler.app.shipped import shipped_profiles
 from reconciler.app.wishes import wishes
 from reconciler.aws.builtin import builtin
 from reconciler.controllers.overlays import Overlays
@@ -26,7 +27,7 @@ from reconciler.kube.plugin_cache import PluginCache
 from reconciler.kube.trouble import Report
 from reconciler.kube.watch import Watcher
 from reconciler.model.overlay import OverlayPlan, OverlayPolicy
-from reconciler.model.sharing import EXCLUSIVE, LEAST_REPLICAS, MOST_REPLICAS, PluginConfig, Profile, profile_name
+from reconciler.model.sharing import PluginConfig
 from reconciler.runtime.backoff import Backoff
 from reconciler.runtime.transport import Transport
 from reconciler.settings.karpenter import overlay_policy
@@ -77,12 +78,6 @@ def policy(settings: Settings, slices: bool | None) -> OverlayPolicy:
     """`slices`: what the command line says, instead of the setting."""
     found = overlay_policy(settings.karpenter)
     return found if slices is None else replace(found, slices=slices)
-
-
-def shipped_profiles() -> dict[str, Profile]:
-    """The profiles that we ship, as far as counts go."""
-    shared = {profile_name(count): Profile(count) for count in range(LEAST_REPLICAS, MOST_REPLICAS + 1)}
-    return {EXCLUSIVE: Profile(), **shared}
 
 
 class _Look:

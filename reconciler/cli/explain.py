@@ -17,6 +17,7 @@ from reconciler.cli.base import COULD_NOT, WRONG, Config, Output, Within, app, e
 from reconciler.decide.explanation import Explanation
 from reconciler.decide.limits import sentence
 from reconciler.kube.offline import UnreadableFile, read
+from reconciler.kube.plugin_offline import PluginPlace
 from reconciler.model import quantity
 from reconciler.model.node import InstanceType, Resources
 from reconciler.runtime import logs
@@ -29,7 +30,9 @@ def explain(
     every: Annotated[bool, typer.Option("--all", help="Every node.")] = False,
     file: Annotated[
         Path | None,
-        typer.Option("--from", help="Read this instead of a cluster: kubectl get nodes,pods -A -o json. - is stdin."),
+        typer.Option(
+            "--from", help="Read this instead of a cluster: kubectl get nodes,pods,configmaps -A -o json. - is stdin."
+        ),
     ] = None,
     output: Output = "text",
     pod_memory: Annotated[str | None, typer.Option(help="GPU memory of one pod, for the limits: 104Mi.")] = None,
@@ -64,7 +67,8 @@ def explain(
 def _from_file(file: Path, settings: Settings, pod: Resources | None) -> Sequence[Explanation]:
     try:
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        dump = read(content, tell)
+        namespace, _, name = node_policy(settings).slicing.config_map.partition("/")
+        dump = read(content, tell, PluginPlace(namespace, name, settings.slicing.plugin_selector))
     except OSError as error:
         end(WRONG, f"{file}: {error.strerror}")
     except UnreadableFile as error:
@@ -95,6 +99,11 @@ def _print(found: Sequence[Explanation]) -> None:
         say(f"{one.node} ({one.instance_type or 'no instance type'})")
         say(f"  {one.resource}: {figure}, source {one.source.value}, reason {one.reason.value}")
         say(f"  {one.because}")
+        if one.shared:
+            say(f"  sharing: {one.sharing.profile or 'no profile'}, reason {one.sharing.reason.value}")
+            say(f"  {one.sharing.because}")
+        for opinion in one.opinions:
+            say(f"  second opinion: {opinion}")
         if one.limits:
             say(f"  {sentence(one.limits)}")
         for action in one.actions:

@@ -28,6 +28,13 @@ class Explanation:
     """For pods of the size that was asked about; the first one binds."""
     actions: tuple[Action, ...]
     sharing: SharingDecision
+    opinions: tuple[str, ...] = ()
+    """What labels of other parties say that differs from ours."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether there is anything to say of sharing."""
+        return self.sharing.reason is not SharingReason.NO_RULE
 
     def to_document(self) -> dict[str, object]:
         """The object as JSON can write it. Every action and its fields are spelled as in model/plan.py."""
@@ -39,7 +46,8 @@ class Explanation:
             "source": self.source.value,
             "reason": self.reason.value,
             "because": self.because,
-            "sharing": _sharing(self.sharing),
+            "sharing": _sharing(self.sharing) if self.shared else None,
+            "opinions": list(self.opinions),
             "limits": [
                 {"resource": limit.resource, "fits": limit.fits, "total": limit.total, "binds": place == 0}
                 for place, limit in enumerate(self.limits)
@@ -79,13 +87,11 @@ def explain(
         limits=limits(allocatable, running, pod or {}),
         actions=plan.actions,
         sharing=decision.sharing,
+        opinions=decision.opinions,
     )
 
 
-def _sharing(decision: SharingDecision) -> dict[str, object] | None:
-    """Null where no rule is for the node."""
-    if decision.reason is SharingReason.NO_RULE:
-        return None
+def _sharing(decision: SharingDecision) -> dict[str, object]:
     return {
         "profile": decision.profile,
         "expected": decision.expected,

@@ -92,6 +92,9 @@ class Metrics:
         if not leads:
             for name in list(self._shown):
                 self.gone(name)
+            self._overlays.set(0)
+            self._overlay_changes.set(0)
+            self._findings.clear()
 
     def synced(self, complete: bool) -> None:
         self._synced.set(complete)

@@ -29,6 +29,7 @@ RECORD = CapacityRecord(
     ec2_mib=24576,  # far off, and only EC2 has ever said so
     boot_id="b",
     probe=Probed(ProbeReport(gpus=(GPU,)), NOW),
+    seen=NOW,
 )
 
 

@@ -39,6 +39,7 @@ def test_it_has_the_documented_fields_and_no_others() -> None:
         "reason",
         "because",
         "sharing",
+        "opinions",
         "limits",
         "actions",
     ]
