@@ -72,7 +72,7 @@ def _by_memory(wanted: MemoryPerSlice, facts: SharingFacts, rule: str, ours: str
         if ours is not None and standing is not None:
             # A reboot or a new controller makes the figure provisional for a while: no reason to switch back and forth.
             return Wish(ours, standing, f"by rule {rule}, as counted before")
-        if facts.memory.reason in _BY_DECISION:
+        if facts.memory.reason in _BY_DECISION and names.LABEL_MEMORY_MIB not in facts.memory.labels:
             why = (
                 f"rule {rule} counts slices by memory, and none is advertised here ({facts.memory.reason.value}): give"
                 " the rule a number of replicas, or let the memory be advertised"

@@ -179,6 +179,7 @@ OWNERS = [
         SharingReason.REVERTED,
         "kubectl-edit wrote over our label nvidia.com/device-plugin.config=ts-4 2 times since 2026-11-30T11:58:00+00:00"
         ", now it says theirs",
+        profile="ts-4",
         revisit=timedelta(minutes=8),
     ),
     Row(

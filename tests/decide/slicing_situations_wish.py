@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from reconciler.decide.label import of as labels_of
 from reconciler.model import names
 from reconciler.model.node import CapacityType, InstanceType
 from reconciler.model.policy import SlicingPolicy, SlicingRule
 from reconciler.model.reasons import Reason, SharingReason
-from reconciler.model.record import UnreadableRecord
+from reconciler.model.record import Source, UnreadableRecord
 from reconciler.model.sharing import Exclusive, MemoryPerSlice, Named, Replicas
 from tests.decide.slicing_situation import (
     BY_MEMORY,
@@ -102,6 +103,43 @@ UNDECIDED = [
         policy=BY_MEMORY,
         label="ts-3",
         expected=12,
+    ),
+    *(
+        Row(
+            f"the largest of several GPUs by {source} counts when the probes are {'over' if settled else 'not over'}",
+            facts(
+                memory=replace(verdict(), reason=Reason.MULTI_GPU, mib=None, labels=labels_of("T4", 15360, 1, source)),
+                settled=settled,
+                taints=STARTUP,
+            ),
+            SharingReason.SWITCHING if counts else SharingReason.AWAITING_MEMORY,
+            holds="until the device plugin offers 3 " if counts else "until the memory is known",
+            policy=BY_MEMORY,
+            label="ts-3" if counts else "",
+        )
+        for source, settled, counts in (
+            (Source.EC2, True, True),
+            (Source.EC2, False, False),
+            (Source.NVML, False, True),
+        )
+    ),
+    Row(
+        "memory for exactly two slices makes two",
+        facts(memory=verdict(mib=8192), taints=STARTUP),
+        SharingReason.SWITCHING,
+        "8192 MiB in slices of 4096;",
+        holds="until the device plugin offers 2 ",
+        policy=policy(MemoryPerSlice(4096, most=2)),
+        label="ts-2",
+    ),
+    Row(
+        "memory whose GPUs no label counts is counted by the decision's own number",
+        facts(memory=replace(verdict(mib=4 * 14910, count=4), labels={}), taints=STARTUP),
+        SharingReason.SWITCHING,
+        "14910 MiB in slices of 4096",
+        holds="until the device plugin offers 12",
+        policy=BY_MEMORY,
+        label="ts-3",
     ),
     Row(
         "the sum of several GPUs is counted for each",

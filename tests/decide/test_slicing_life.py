@@ -188,6 +188,13 @@ def test_a_fight_over_the_label_ends_after_the_second_revert_and_names_who() -> 
     assert story == [("Reverted", ["Announce", "Advertise"])]
 
 
+def test_somebody_who_comes_to_want_what_we_want_has_written_our_label() -> None:
+    """Else the next change of the rule would look like a revert."""
+    known, _ = told(facts(label("ts-4"), {GPU: 4}, record=ours("ts-2"), said=sliced()))
+
+    assert known.node.sharing_record == ours("ts-4")
+
+
 def test_a_limit_of_one_answers_no_revert_but_tries_again_when_the_window_is_over() -> None:
     once = replace(FOUR, contest_limit=1)
     known = facts(label("theirs"), {GPU: 3}, record=ours(), said=sliced(), taints=STARTUP)
