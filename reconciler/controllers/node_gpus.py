@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from reconciler.controllers.echo import Echoes
 from reconciler.controllers.ports import Actuator, Catalog, Claims, Nodes, Observer, Plugins, Pods, Pools, Probes
 from reconciler.decide import node as nodes
 from reconciler.decide.facts import CapacityFacts
@@ -44,6 +45,7 @@ class NodeGpus:
         self._ask_type = ask_type
         self._policy = policy
         self._clock = clock
+        self._echoes = Echoes()
         self._told: dict[NodeName, Announce] = {}
         """What was last told of each node's NodeClaim. After a restart it is told again: events may repeat."""
 
@@ -53,14 +55,19 @@ class NodeGpus:
         if node is None:
             self._observer.gone(name)
             self._told.pop(name, None)
+            self._echoes.gone(name)
             return Pass(quiet=True)
         facts = self.facts(node)
+        left = self._echoes.left(node, facts.memory.probe)
+        if left is not None:
+            return Pass(revisit=left, notes=(("because", "our last write has not come back yet"),), quiet=True)
         if node.instance_type is not None and facts.memory.spec is None:
             self._ask_type(node.instance_type)
         decision = nodes.decide(facts, self._policy, self._clock.now())
         plan = decision.plan
         self._observer.planned(node, plan, decision.sharing.reason)
         outcomes = await self._actuator.apply(plan.actions)
+        self._echoes.wrote(node, facts.memory.probe, plan.actions, outcomes)
         lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
         news = await self._tell_of_claim(name, decision.claim)
         return Pass(revisit=plan.revisit, notes=_notes(decision, lost), quiet=not (plan.actions or news))

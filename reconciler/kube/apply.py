@@ -28,7 +28,7 @@ from reconciler.model.plan import (
 )
 from reconciler.runtime.clock import Clock
 from reconciler.runtime.errors import Forbidden, Gone, Rejected, Stale, Unavailable
-from reconciler.runtime.transport import Request, Transport
+from reconciler.runtime.transport import Request, Response, Transport
 
 _FOR_NOW = (Stale, Unavailable)
 """What may go well the next time."""
@@ -79,11 +79,11 @@ class KubeActuator:
             case Advertise():
                 if action == Advertise(action.node):
                     return Done()  # nothing is left of it
-                return await self._on_one(write.advertise(action, self._clock.now()))
+                return await self._patch(write.advertise(action, self._clock.now()))
             case ClearTaint():
-                return await self._on_one(write.clear_taint(action))
+                return await self._patch(write.clear_taint(action))
             case SetTaint():
-                return await self._on_one(write.set_taint(action))
+                return await self._patch(write.set_taint(action))
             case RestartPlugin():
                 return await self._delete(write.restart_plugin(action))
             case RunProbe():
@@ -97,21 +97,22 @@ class KubeActuator:
             case _:
                 assert_never(action)
 
-    async def _on_one(self, request: Request) -> Outcome:
+    async def _patch(self, request: Request) -> Outcome:
         try:
-            await self._send(request)
+            answer = await self._send(request)
         except Gone as error:
             return Lost(str(error))
-        return Done()
+        return Done(write.version(answer.body))
 
     async def _delete(self, request: Request) -> Outcome:
         """A conflict is a namesake: the one that was meant is gone, which was the aim."""
         try:
-            return await self._on_one(request)
+            await self._send(request)
         except NotLeader:
             raise
-        except Stale as error:
+        except (Gone, Stale) as error:
             return Lost(str(error))
+        return Done()
 
     async def _create(self, request: Request) -> Outcome:
         """The name says all, so one that exists is the one that was wanted."""
@@ -123,8 +124,8 @@ class KubeActuator:
             raise Rejected(f"{error}: the namespace is missing") from error
         return Done()
 
-    async def _send(self, request: Request) -> None:
-        await fence.send(self._transport, self._may_write, request)
+    async def _send(self, request: Request) -> Response:
+        return await fence.send(self._transport, self._may_write, request)
 
 
 def _unsaid(action: Action) -> Action:

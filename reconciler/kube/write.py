@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from reconciler.kube.wire import ListMeta
 from reconciler.model import names, quantity
 from reconciler.model.node import Condition, NodeKey, Taint
 from reconciler.model.plan import Advertise, Announce, ClearTaint, RestartPlugin, SetTaint
@@ -17,7 +18,7 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
 JSON = "application/json"
 BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-"""Answers are not read, so the server need not write the whole object."""
+"""Of answers only the version is read, so the server need not write the whole object."""
 
 FIELD_MANAGER = "gpu-reconciler"
 REPORTER = "gpu-reconciler"
@@ -30,9 +31,24 @@ LONGEST_NOTE = 1024
 
 
 def request(method: str, path: str, body: Any, content_type: str = JSON) -> Request:
-    """A write. Its answer is not read beyond the status."""
+    """A write. Of its answer nothing is read but the status and the version."""
     data = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return Request(method, path, {"fieldManager": FIELD_MANAGER}, data, content_type, BRIEF)
+
+
+class _Answer(msgspec.Struct, gc=False):
+    metadata: ListMeta
+
+
+_ANSWER = msgspec.json.Decoder(_Answer)
+
+
+def version(body: bytes) -> str:
+    """The version of the object that a write left behind, by the server's answer; empty where that does not say."""
+    try:
+        return _ANSWER.decode(body).metadata.resource_version or ""
+    except msgspec.DecodeError:
+        return ""
 
 
 def node_path(node: NodeKey) -> str:

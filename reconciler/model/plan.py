@@ -107,6 +107,9 @@ class Plan:
 class Done:
     """The action holds, by this call or since earlier."""
 
+    version: str = field(default="", compare=False)
+    """Of the node, after a patch of it; empty: no node was patched, or the answer does not tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lost:

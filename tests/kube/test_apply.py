@@ -88,9 +88,11 @@ async def test_advertise_is_one_patch_that_leaves_all_else_as_it_is() -> None:
         condition=condition(since),
     )
 
-    assert await acting.actuator.apply([action]) == [Done()]
+    [done] = await acting.actuator.apply([action])
     after = acting.read()
 
+    assert isinstance(done, Done)
+    assert done.version == after["metadata"]["resourceVersion"], "by which we know its echo"
     assert acting.world.calls() == ["PATCH /api/v1/nodes/n1/status 200"]
     assert after["status"]["capacity"] == {**STATUS_CAPACITY, MEMORY: "15079Mi"}
     assert after["status"]["allocatable"] == {"cpu": "3920m", "foreign.io/x": "7", MEMORY: "15079Mi"}
