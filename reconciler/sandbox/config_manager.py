@@ -4,7 +4,7 @@ As an init container it chooses once; beside the plugin it follows the node's la
 ends it with status 1: a label that names no file, no default, a link to a file that went away.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,7 +47,7 @@ class Choice:
     once: bool = False
 
     @classmethod
-    def of(cls, env: dict[str, str]) -> "Choice":
+    def of(cls, env: Mapping[str, str]) -> "Choice":
         strategies = tuple(each for each in env.get("FALLBACK_STRATEGIES", "").split(",") if each)
         return cls(env["NODE_LABEL"], env.get("DEFAULT_CONFIG", ""), strategies, env.get("ONESHOT") == "true")
 

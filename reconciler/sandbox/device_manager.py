@@ -25,6 +25,7 @@ class _Resource:
     healthy: set[str]
     unhealthy: set[str]
     stopped: float | None = None
+    one_each: bool = False
 
 
 class DeviceManager:
@@ -36,9 +37,9 @@ class DeviceManager:
         # A restarted kubelet knows the names and no device: capacity is 0 until the plugin is back (readCheckpoint).
         self._resources = {name: _Resource(set(), set(), time()) for name in checkpoint.resources}
 
-    def connect(self, resource: str, devices: Iterable[str]) -> None:
-        """A plugin has registered and listed its devices."""
-        self._resources[resource] = _Resource(set(devices), set())
+    def connect(self, resource: str, devices: Iterable[str], *, one_each: bool = False) -> None:
+        """A plugin has registered and listed its devices. `one_each`: it refuses to allocate two."""
+        self._resources[resource] = _Resource(set(devices), set(), one_each=one_each)
         self._checkpoint.resources.add(resource)
 
     def disconnect(self, resource: str) -> None:
@@ -96,6 +97,9 @@ class DeviceManager:
         free = sorted(healthy - in_use)
         if len(free) < needed:
             return f"requested number of devices unavailable for {name}. Requested: {needed}, Available: {len(free)}"
+        if self._resources[name].one_each and needed > 1:
+            why = f"request for '{name}: {needed}' too large: maximum request size for shared resources is 1"
+            return f"rpc error: code = Unknown desc = {why}"
         return free[:needed]
 
     def _in_use(self, name: str) -> set[str]:

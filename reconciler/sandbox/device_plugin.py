@@ -19,8 +19,8 @@ CONFIG_FILE = "/config/config.yaml"
 class Registrar(Protocol):
     """The kubelet, as a plugin reaches it. Both calls replace what was there."""
 
-    def serve(self, devices: Mapping[str, Sequence[str]]) -> None:
-        """Resource -> ids of devices."""
+    def serve(self, devices: Mapping[str, Sequence[str]], *, one_each: bool = False) -> None:
+        """Resource -> ids of devices. `one_each`: the plugin hands out no two at once."""
         ...
 
     def stop(self) -> None: ...
@@ -55,7 +55,9 @@ async def device_plugin(
             given = script().serves
             if not loses or first:
                 devices = {serving.resource: serving.devices(gpus)} if gpus else {}
-                registrar.serve(devices if given is None else {name: _named(count) for name, count in given.items()})
+                if given is not None:
+                    devices = {name: _named(count) for name, count in given.items()}
+                registrar.serve(devices, one_each=serving.one_each)
             first = False
             await bell.wait()
     finally:

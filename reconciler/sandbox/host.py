@@ -12,6 +12,8 @@ from reconciler.sandbox.programs import Exit, Runtime, Waiting, Work
 
 _ASK_AGAIN = 10.0
 """Seconds until a container that did not start is tried again."""
+_LOOK = 1.0
+"""Seconds until the kubelet sees that a container has ended. The first time it starts it again at once."""
 _FIRST_CRASH_BACKOFF = 10.0
 _LONGEST_CRASH_BACKOFF = 300.0
 _FORGIVEN = 2 * _LONGEST_CRASH_BACKOFF
@@ -108,7 +110,7 @@ class Host:
         """One container, again and again as the restart policy says."""
         name = work.container["name"]
         box = sandboxed.boxes[name]
-        crashes = 0
+        wait = 0.0
         while True:
             while (trouble := self._runtime.trouble(work)) is not None:
                 self._change(box, trouble)
@@ -120,14 +122,16 @@ class Host:
             self._change(box, ended)
             if policy == "Never" or (policy == "OnFailure" and left.code == 0):
                 return
-            crashes = 0 if (ended.until - ended.since).total_seconds() >= _FORGIVEN else crashes
-            delay = min(_FIRST_CRASH_BACKOFF * 2.0**crashes, _LONGEST_CRASH_BACKOFF)
-            crashes += 1
+            if (ended.until - ended.since).total_seconds() > _FORGIVEN:
+                wait = 0.0
+            if wait:
+                box.last = ended
+                text = f"back-off {wait:g}s restarting failed container={name} pod={work.pod['metadata']['name']}"
+                self._change(box, Waiting("CrashLoopBackOff", text))
+            await anyio.sleep(wait or _LOOK)
             box.last = ended
-            text = f"back-off {delay:g}s restarting failed container={name} pod={work.pod['metadata']['name']}"
-            self._change(box, Waiting("CrashLoopBackOff", text))
-            await anyio.sleep(delay)
             box.restarts += 1
+            wait = min(2.0 * wait, _LONGEST_CRASH_BACKOFF) if wait else _FIRST_CRASH_BACKOFF
 
     def _change(self, box: Box, state: State) -> None:
         if box.state != state:

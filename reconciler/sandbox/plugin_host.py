@@ -85,12 +85,12 @@ class PluginHost:
     def kubelet_stopped(self) -> None:
         self._kubelet = None
 
-    def serve(self, devices: Mapping[str, Sequence[str]]) -> None:
+    def serve(self, devices: Mapping[str, Sequence[str]], *, one_each: bool = False) -> None:
         self.stop()
         if self._kubelet is not None:
             self._served = dict(devices)
             for resource, ids in devices.items():
-                self._kubelet.connect(resource, ids)
+                self._kubelet.connect(resource, ids, one_each=one_each)
 
     def stop(self) -> None:
         if self._kubelet is not None:

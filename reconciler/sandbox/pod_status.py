@@ -33,7 +33,8 @@ def pod_status(pod: Json, sandboxed: Sandboxed, address: str, now: datetime) -> 
     }
     if init:
         status["initContainerStatuses"] = [
-            _container(each, box) for each, box in zip(spec["initContainers"], init, strict=True)
+            _container(each, box) | {"ready": isinstance(box.state, Ended) and box.state.exit.code == 0}
+            for each, box in zip(spec["initContainers"], init, strict=True)
         ]
     return status
 
@@ -49,7 +50,9 @@ def _phase(spec: Json, boxes: list[Box]) -> str:
         return "Pending"
     if spec.get("restartPolicy", "Always") == "Always" or not all(isinstance(box.state, Ended) for box in boxes):
         return "Running"
-    return "Succeeded" if all(isinstance(box.state, Ended) and box.state.exit.code == 0 for box in boxes) else "Failed"
+    if all(isinstance(box.state, Ended) and box.state.exit.code == 0 for box in boxes):
+        return "Succeeded"
+    return "Failed" if spec["restartPolicy"] == "Never" else "Running"  # OnFailure: it is started again
 
 
 def _condition(pod: Json, name: str, holds: bool, reason: str, now: datetime) -> Json:

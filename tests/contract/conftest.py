@@ -1,7 +1,7 @@
 """The sandbox as a contract test's cluster: virtual time, moved on only while the test asks for something."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -13,6 +13,8 @@ from reconciler.sandbox.clock import VirtualLoop
 from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.encoding import DecodeError, decode, encode
 from reconciler.sandbox.machine import Machine
+from reconciler.sandbox.plugin_chart import PluginChart
+from reconciler.sandbox.plugin_script import GPU, PluginScript
 from tests.contract.world import SYNC, Answer, Json, World
 
 T = TypeVar("T")
@@ -97,6 +99,15 @@ class SandboxWorld:
         self.do(self.sandbox.add_node(name, machine))
         self.pause(3)
         return SandboxNode(self, name)
+
+    def install(self, chart: PluginChart) -> None:
+        self.do(self.sandbox.install_device_plugin(chart))
+
+    def plugged(self, script: PluginScript, *, gpus: int = 1, labels: Mapping[str, str] | None = None) -> SandboxNode:
+        machine = Machine(devices={GPU: gpus}, labels=labels or {}, plugin=script, sync_every=SYNC)
+        self.do(self.sandbox.add_node("plugged", machine))
+        self.pause(3)
+        return SandboxNode(self, "plugged")
 
 
 @pytest.fixture

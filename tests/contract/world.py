@@ -4,9 +4,13 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from reconciler.sandbox.plugin_chart import PluginChart
+from reconciler.sandbox.plugin_script import PluginScript
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -69,6 +73,14 @@ class World(Protocol):
         """A Ready node with one GPU; containers whose command is `sh -c` sleep and exit as told."""
         ...
 
+    def install(self, chart: PluginChart) -> None:
+        """NVIDIA's device plugin, in this test's namespace."""
+        ...
+
+    def plugged(self, script: PluginScript, *, gpus: int = 1, labels: Mapping[str, str] | None = None) -> Node:
+        """A Ready node whose GPUs are the business of that plugin's pod."""
+        ...
+
 
 def get(world: World, path: str, **params: str) -> Json:
     """GET, and insist that it worked."""
@@ -97,13 +109,14 @@ def items(world: World, path: str, **params: str) -> list[Json]:
     return found
 
 
-def eventually(world: World, question: Callable[[], object], what: str, seconds: float = 30.0) -> None:
-    """Ask until the answer is true."""
+def eventually(world: World, question: Callable[[], T | None], what: str, seconds: float = 30.0) -> T:
+    """Ask until the answer is true, and return it."""
     last: object = None
     for _ in range(int(seconds / 0.1)):
-        last = question()
-        if last:
-            return
+        answer = question()
+        if answer:
+            return answer
+        last = answer
         world.pause(0.1)
     raise AssertionError(f"not within {seconds:g} s: {what} (last: {last!r})")
 

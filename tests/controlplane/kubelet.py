@@ -15,16 +15,19 @@ from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.process import Process
 from tests.controlplane.waiting import eventually
 
+_PROGRAMS = (str(Path(__file__).parent / "bin"), str(Path(sys.executable).parent))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """The machine that a hollow kubelet believes to run on; the default is a g4dn.xlarge as EC2 makes it.
 
-    `devices` is what device plugins advertise. `zeroes_at_registration` is the kubelet that lost its device
-    checkpoint. Containers whose command has the word `runs` really run, with `run_env` added to their environment
-    and GPU_PROBE_TERMINATION_LOG naming the file that is their termination log. Images whose name holds
-    `missing_image` cannot be pulled. `status_seconds` is how often the kubelet computes its node status; it does so
-    every 10 s unless told otherwise.
+    `devices` is what device plugins advertise. With `plugins`, a folder, the kubelet has its own device manager, and
+    plugins are what the folder's plugins.json lists (see `device_plugin.py`). `zeroes_at_registration` is the kubelet
+    that lost its device checkpoint. Containers whose command has one of the words `runs` (a,b) really run, with
+    `run_env` added to their environment and GPU_PROBE_TERMINATION_LOG naming the file that is their termination log.
+    Images whose name holds `missing_image` cannot be pulled. `status_seconds` is how often the kubelet computes its
+    node status; it does so every 10 s unless told otherwise.
     """
 
     labels: Mapping[str, str] = field(
@@ -46,6 +49,7 @@ class Machine:
     run_env: Mapping[str, str] = field(default_factory=dict)
     missing_image: str = ""
     status_seconds: int = 10
+    plugins: str = ""
 
     def flags(self) -> list[str]:
         """The machine as arguments of the hollow kubelet."""
@@ -60,6 +64,7 @@ class Machine:
             f"--boot-id={self.boot_id}",
             f"--reset-extended-resources={str(self.zeroes_at_registration).lower()}",
             f"--run={self.runs}",
+            *([f"--device-plugins={self.plugins}"] if self.plugins else []),
             f"--missing-image={self.missing_image}",
             f"--status-period={self.status_seconds}s",
             *(f"--run-env={key}={value}" for key, value in self.run_env.items()),
@@ -108,7 +113,7 @@ class HollowKubelet:
             self._plane.folder / f"kubelet-{self.name}.log",
             env={
                 "TMPDIR": str(self._scratch()),  # its root directory
-                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",  # for Machine.runs
+                "PATH": os.pathsep.join((*_PROGRAMS, os.environ.get("PATH", ""))),  # for Machine.runs
             },
         )
         return self

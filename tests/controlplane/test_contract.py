@@ -8,13 +8,16 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 import pytest
 
+from reconciler.sandbox.plugin_chart import PluginChart
+from reconciler.sandbox.plugin_script import PluginScript
 from tests.contract import (
     test_definitions,
+    test_device_plugins,
     test_evictions,
     test_jobs,
     test_kubelets,
@@ -27,12 +30,14 @@ from tests.contract import (
 )
 from tests.contract.world import SYNC, Answer, Json, World
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.device_plugin import DevicePlugin, PluggedNode
 from tests.controlplane.kubelet import HollowKubelet, Machine
 
 _number = itertools.count(1)
 
 _MODULES = (
     test_definitions,
+    test_device_plugins,
     test_evictions,
     test_jobs,
     test_kubelets,
@@ -61,6 +66,18 @@ class HollowNode:
 
     def restart(self, *, zeroes: bool) -> None:
         self._kubelet.restart(_machine(zeroes))
+
+
+class PluggedHollowNode:
+    """A node with a hollow kubelet and a device plugin's pod."""
+
+    def __init__(self, node: PluggedNode) -> None:
+        self.name = node.kubelet.name
+        self._node = node
+
+    def restart(self, *, zeroes: bool) -> None:
+        assert not zeroes, "a node with a plugin has a checkpoint"
+        self._node.restart()
 
 
 def _machine(zeroes: bool, max_pods: int = 110) -> Machine:
@@ -99,6 +116,16 @@ class RealWorld:
     def kubelet(self, *, zeroes: bool = False, max_pods: int = 110) -> HollowNode:
         started = HollowKubelet(self._plane, f"contract-{next(_number)}", _machine(zeroes, max_pods))
         return HollowNode(self._kubelets.enter_context(started))
+
+    def install(self, chart: PluginChart) -> None:
+        self._kubelets.enter_context(DevicePlugin(self._plane, chart))
+
+    def plugged(
+        self, script: PluginScript, *, gpus: int = 1, labels: Mapping[str, str] | None = None
+    ) -> PluggedHollowNode:
+        machine = Machine(labels=labels or {}, runs="sh", status_seconds=SYNC)
+        node = PluggedNode(self._plane, f"contract-{next(_number)}", machine, script, gpus=gpus)
+        return PluggedHollowNode(self._kubelets.enter_context(node))
 
 
 @pytest.fixture

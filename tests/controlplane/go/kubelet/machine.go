@@ -33,7 +33,10 @@ type containerManager struct {
 	reset bool
 }
 
-func newContainerManager(o options) *containerManager {
+func newContainerManager(o options) cm.ContainerManager {
+	if o.pluginFolder != "" {
+		return newDeviceContainerManager(o)
+	}
 	return &containerManager{cm.NewStubContainerManagerWithDevicePluginResource(o.devices), o.reset}
 }
 

@@ -51,8 +51,11 @@ func kubelet(o options, config *restclient.Config) *kubemark.HollowKubelet {
 	heartbeat.Timeout = settings.NodeStatusUpdateFrequency.Duration
 	heartbeat.QPS = -1
 
-	return kubemark.NewHollowKubelet(flags, settings, client, clientset.NewForConfigOrDie(&heartbeat), newMachine(o),
+	hollow := kubemark.NewHollowKubelet(flags, settings, client, clientset.NewForConfigOrDie(&heartbeat), newMachine(o),
 		newImages(o.missingImage), newRuntime(o.run, o.runEnv), newContainerManager(o))
+	// The pretended one calls every container ready, even one that crashed; without it the kubelet makes the real one.
+	hollow.KubeletDeps.ProbeManager = nil
+	return hollow
 }
 
 func exitOn(err error) {

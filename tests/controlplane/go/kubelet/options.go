@@ -20,8 +20,8 @@ type options struct {
 	memory                               uint64
 	devices                              v1.ResourceList
 	reset                                bool
-	run, missingImage                    string
-	runEnv                               []string
+	pluginFolder, missingImage           string
+	run, runEnv                          []string
 	statusPeriod                         time.Duration
 }
 
@@ -45,7 +45,9 @@ func optionsFromFlags(args []string) options {
 	f.Var(&resources, "extended-resources", "what device plugins advertise, a/b=1,c/d=2")
 	f.BoolVar(&o.reset, "reset-extended-resources", false,
 		"at registration zero all extended resources, as a kubelet without a device checkpoint does")
-	f.StringVar(&o.run, "run", "", "really run containers whose command has this word")
+	f.StringVar(&o.pluginFolder, "device-plugins", "",
+		"folder of the device manager's sockets and checkpoint, and of plugins.json, which says what plugins serve")
+	f.StringSliceVar(&o.run, "run", nil, "really run containers whose command has one of these words")
 	f.StringArrayVar(&o.runEnv, "run-env", nil, "KEY=VALUE added to the environment of such containers")
 	f.StringVar(&o.missingImage, "missing-image", "", "images whose name holds this text cannot be pulled")
 	f.DurationVar(&o.statusPeriod, "status-period", 10*time.Second, "how often the node status is computed")

@@ -25,7 +25,7 @@ const terminationLog = "GPU_PROBE_TERMINATION_LOG"
 // is no gRPC between them.
 type containerRuntime struct {
 	*apitest.FakeRuntimeService
-	word    string
+	words   []string
 	env     []string
 	configs map[string]*runtimeapi.ContainerConfig
 	running map[string]*running
@@ -37,13 +37,13 @@ type running struct {
 	ended   chan struct{}
 }
 
-func newRuntime(word string, env []string) *containerRuntime {
+func newRuntime(words, env []string) *containerRuntime {
 	fake := apitest.NewFakeRuntimeService()
 	fake.FakeStatus = &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
 		{Type: runtimeapi.RuntimeReady, Status: true},
 		{Type: runtimeapi.NetworkReady, Status: true},
 	}}
-	return &containerRuntime{fake, word, env, map[string]*runtimeapi.ContainerConfig{}, map[string]*running{}}
+	return &containerRuntime{fake, words, env, map[string]*runtimeapi.ContainerConfig{}, map[string]*running{}}
 }
 
 func (r *containerRuntime) CreateContainer(ctx context.Context, sandbox string, config *runtimeapi.ContainerConfig,
@@ -69,7 +69,7 @@ func (r *containerRuntime) StartContainer(ctx context.Context, id string) error 
 	defer r.Unlock()
 	config := r.configs[id]
 	argv := slices.Concat(config.Command, config.Args)
-	if r.word == "" || !slices.Contains(argv, r.word) {
+	if !slices.ContainsFunc(argv, func(word string) bool { return slices.Contains(r.words, word) }) {
 		return nil
 	}
 	command := r.command(argv, config)
@@ -108,9 +108,13 @@ func (r *containerRuntime) StopContainer(ctx context.Context, id string, timeout
 func (r *containerRuntime) command(argv []string, config *runtimeapi.ContainerConfig) *exec.Cmd {
 	// The image's interpreter is not here; the one on the PATH stands for it.
 	command := exec.Command(filepath.Base(argv[0]), argv[1:]...)
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH")}, r.env...)
+	command.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for _, pair := range r.env {
+		key, value, _ := strings.Cut(pair, "=")
+		command.Env = append(command.Env, key+"="+onHost(value, config.Mounts))
+	}
 	for _, pair := range config.Envs {
-		command.Env = append(command.Env, pair.Key+"="+string(pair.Value))
+		command.Env = append(command.Env, pair.Key+"="+onHost(string(pair.Value), config.Mounts))
 	}
 	for _, mount := range config.Mounts {
 		if strings.HasSuffix(mount.ContainerPath, "termination-log") {
@@ -121,6 +125,16 @@ func (r *containerRuntime) command(argv []string, config *runtimeapi.ContainerCo
 		}
 	}
 	return command
+}
+
+// onHost makes a path in the container one of the host, where a volume is mounted there.
+func onHost(value string, mounts []*runtimeapi.Mount) string {
+	for _, mount := range mounts {
+		if rest, found := strings.CutPrefix(value, mount.ContainerPath); found && (rest == "" || rest[0] == '/') {
+			return mount.HostPath + rest
+		}
+	}
+	return value
 }
 
 func (r *containerRuntime) wait(id string, process *running, output *logFile) {
