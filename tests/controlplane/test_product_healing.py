@@ -55,23 +55,28 @@ def without_ours(node: Json) -> str:
 def test_what_a_kubelet_zeroes_when_it_registers_is_back_within_seconds(
     control_plane: ControlPlane, hollow_kubelet: Kubelets, one: Replica
 ) -> None:
-    """The kubelet that lost its device checkpoint writes "0"; our patch follows by itself, and stays."""
+    """The kubelet that lost its device checkpoint writes "0"; our one patch follows by itself, and stays.
+
+    Its next status follows within 50 ms, while ours is on its way, and leaves the resource alone: a status patch holds
+    what the kubelet itself changed. So one patch is enough, and a second would be ours on a view older than the first
+    (controllers/echo.py; without that 3 of 14 runs had two).
+    """
     kubelet = hollow_kubelet(Machine(status_seconds=2, zeroes_at_registration=True))
     eventually(lambda: memory(control_plane, kubelet.path) == RIGHT, "the value is there", 20)
 
+    def zeroes() -> list[Call]:
+        mine = control_plane.audit(f"system:node:{kubelet.name}")
+        written = [(call, (call.body or {}).get("status", {})) for call in mine]
+        return [call for call, status in written if status.get("capacity", {}).get(MEMORY) == "0"]
+
     kubelet.restart()
+    eventually(zeroes, "the kubelet has registered and written 0", 30)
     eventually(lambda: memory(control_plane, kubelet.path) == RIGHT, "the value is there again", 20)
     never(lambda: memory(control_plane, kubelet.path) != RIGHT, "the value went away", 5)
 
-    (zeroed,) = [
-        call
-        for call in control_plane.audit(f"system:node:{kubelet.name}")
-        if call.body is not None and call.body.get("status", {}).get("capacity", {}).get(MEMORY) == "0"
-    ]
-    healed = [call for call in patches_of(one, kubelet.name) if call.at > zeroed.at]
-    # A second one where a status write of the kubelet's, from before it saw ours, was on its way; never a third.
-    assert 1 <= len(healed) <= 2
-    assert healed[0].at - zeroed.at < timedelta(seconds=5)
+    (zeroed,) = zeroes()
+    (healed,) = [call for call in patches_of(one, kubelet.name) if call.at > zeroed.at]
+    assert healed.at - zeroed.at < timedelta(seconds=5)
 
 
 def test_a_hand_edit_is_put_right_and_nothing_of_others_changes_by_a_byte(

@@ -36,6 +36,21 @@ async def test_a_kubelet_restart_that_zeroes_the_resource_is_healed_within_secon
 
 
 @virtual
+async def test_a_node_that_changes_while_our_patch_is_on_its_way_is_not_patched_again() -> None:
+    """The kubelet writes its status right after the zero; our answer comes before the watch tells of our write."""
+    async with stage() as play:
+        await play.join()
+        play.faults.add(Late(0.2), user=OURS, path="/nodes/", watch=False)
+        before = len(play.writes())
+        await play.set_resource("a", 0)
+        await anyio.sleep(0.1)
+        await play.admin.merge(NODES, "", "a", {"metadata": {"labels": {"example.com/other": "change"}}})
+        await anyio.sleep(30)
+        assert (play.advertised(), len(play.writes()) - before) == (T4_MIB, 1)
+        await play.quiet(0.1)
+
+
+@virtual
 async def test_a_kubelet_restart_that_zeroes_nothing_needs_nothing() -> None:
     async with stage() as play:
         await play.join()
