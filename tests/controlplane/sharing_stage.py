@@ -1,0 +1,82 @@
+"""On which stage are nodes sliced in these tests, and what does a node say of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from reconciler.kube.shipped_profiles import contents
+from reconciler.model import names
+from reconciler.sandbox.plugin_chart import PluginChart
+from tests.controlplane.api import Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.device_plugin import DevicePlugin
+from tests.controlplane.plugin_namespace import plugin_namespace, tolerations
+from tests.deploy.objects import SHARING
+
+GPU = names.GPU_RESOURCE
+STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
+NAMESPACE = "nvidia-device-plugin"
+CONFIG_MAP = "gpu-profiles"
+
+CHART = PluginChart(external=CONFIG_MAP, tolerations=tolerations("values-device-plugin.yaml"))
+"""NVIDIA's chart with our values: it follows the label, and gets past our taints."""
+
+
+@contextmanager
+def plugin_installed(
+    plane: ControlPlane,
+    *,
+    chart: PluginChart = CHART,
+    configs: Mapping[str, str] | None = None,
+    restart_plugin: bool = False,
+) -> Iterator[DevicePlugin]:
+    """The device plugin, its profiles and our rights there, `restart-plugin.yaml` among them if so told.
+
+    `configs`: the ConfigMap's data, where they are not those that we ship.
+    """
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+    right = (SHARING / "restart-plugin.yaml").read_text()
+    with plugin_namespace(plane, NAMESPACE, CONFIG_MAP):
+        plane.api.post(path, {"metadata": {"name": CONFIG_MAP}, "data": dict(configs or contents())})
+        if restart_plugin:
+            plane.kubectl("apply", "-f", "-", text=right)
+        try:
+            with DevicePlugin(plane, chart) as plugin:
+                yield plugin
+        finally:
+            plane.api.delete(f"{path}/{CONFIG_MAP}")
+            if restart_plugin:
+                plane.kubectl("delete", "-f", "-", text=right)
+
+
+def told(node: Json, kind: str = names.SHARING_CONDITION) -> str:
+    """`True/Sliced`: a condition's status and reason; empty where there is none."""
+    found = _condition(node, kind)
+    return f"{found['status']}/{found['reason']}" if found else ""
+
+
+def sentence(node: Json) -> str:
+    """What the node says of its sharing."""
+    return str(_condition(node, names.SHARING_CONDITION).get("message", ""))
+
+
+def taints(node: Json) -> list[str]:
+    """Their keys, in order."""
+    return [one["key"] for one in node["spec"].get("taints", [])]
+
+
+def profile(node: Json) -> str | None:
+    """The value of the plugin's label."""
+    value: str | None = node["metadata"]["labels"].get(names.PLUGIN_CONFIG)
+    return value
+
+
+def offered(node: Json) -> str | None:
+    """How many GPUs or slices pods may ask for."""
+    value: str | None = node["status"]["allocatable"].get(GPU)
+    return value
+
+
+def _condition(node: Json, kind: str) -> Json:
+    return next((one for one in node["status"]["conditions"] if one["type"] == kind), {})
