@@ -44,8 +44,8 @@ class Draft:
 
     @property
     def settled(self) -> bool:
-        """The advertised figure stands, and will not change by itself."""
-        return self.claim.holds and self.probe_over
+        """The advertised figure stands, or none will be, and that will not change by itself."""
+        return self.probe_over and (self.claim.holds or self.verdict.mib is None)
 
     def holds_taint(self, node: NodeView, policy: CapacityPolicy) -> str:
         """Why the startup taint must stay on account of the memory; empty where it may go."""

@@ -97,9 +97,18 @@ def _each(facts: SharingFacts) -> int | None:
         measured = facts.settled or memory.labels.get(names.LABEL_SOURCE) == Source.NVML.value
         several = memory.reason in (Reason.MULTI_GPU, Reason.GPU_LOST)
         return int(told) if several and measured and told.isascii() and told.isdecimal() else None
-    if not facts.settled or memory.reason is Reason.WOULD_OVERCOMMIT:
+    if memory.reason is Reason.WOULD_OVERCOMMIT or not (facts.settled or _may_be_corrected(facts)):
         return None
     # The sum is of the GPUs that NVML reads, which may be fewer than there should be.
     readable = memory.labels.get(names.LABEL_COUNT, "")
     gpus = int(readable) if readable.isascii() and readable.isdecimal() else memory.count
     return memory.mib // max(1, gpus)
+
+
+def _may_be_corrected(facts: SharingFacts) -> bool:
+    """Whether a profile by a figure that may still change does no harm: no pod has come, and none comes yet.
+
+    Karpenter takes a node for what it offers first. One that showed a GPU as a whole before its slices would make it
+    buy a machine more for the pods that are waiting (seen with Karpenter 1.15 for AWS).
+    """
+    return facts.node.has_startup_taint and facts.held == 0

@@ -62,15 +62,15 @@ def relabelled(known: SharingFacts, value: str | None, writer: str = "kubectl-la
 
 
 def test_a_join_behind_the_startup_taint() -> None:
-    """Memory is waited for, the label is set, the plugin follows, the taint may go; then quiet."""
+    """Counted by the first figure, corrected by the probe's, the plugin follows, the taint may go; then quiet."""
     by_memory = policy(MemoryPerSlice(4096))
-    known = facts(offers={}, settled=False, taints=STARTUP)
+    known = facts(memory=verdict(mib=12000), offers={}, settled=False, taints=STARTUP)
     known, story = told(known, by_memory)
-    assert story == [("AwaitingMemory", ["Announce", "Advertise"])]
-    assert decide(known, by_memory, NOW).holds == "until the memory is known"
-
-    known, story = told(replace(known, settled=True), by_memory)
     assert story == [("Switching", ["Announce", "Advertise"])]
+    assert known.node.labels[names.PLUGIN_CONFIG] == "ts-2"
+
+    known, story = told(replace(known, memory=verdict(), settled=True), by_memory)
+    assert story == [("Switching", ["Advertise"])]
     assert known.node.labels[names.PLUGIN_CONFIG] == "ts-3"
     assert known.node.sharing_record == SharingRecord("ts-3", NOW)
 
