@@ -12,6 +12,8 @@ from reconciler.model.probe_state import ProbeState
 
 LONGEST = 2.0
 """Seconds. An echo takes milliseconds; a watch that is broken must not keep a node waiting for long."""
+_A_MOMENT = 0.001
+"""Seconds. What is left less than that is over: rounded to nothing it would be waited for in a circle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Echoes:
             return None
         left = awaited.until - anyio.current_time()
         shows = _reached(node.resource_version, awaited.version) and awaited.probe != probe
-        if left <= 0 or shows or node.key.uid != awaited.node_uid:
+        if left < _A_MOMENT or shows or node.key.uid != awaited.node_uid:
             del self._awaited[node.name]
             return None
         return timedelta(seconds=left)

@@ -56,6 +56,13 @@ async def test_an_echo_that_never_comes_is_waited_for_no_longer_than_that() -> N
     assert echoes.left(node("7"), NotProbed()) is None
 
 
+async def test_a_rest_that_no_time_span_can_tell_is_over() -> None:
+    """Else the node would be looked at again at once, and again, before that time could pass."""
+    echoes = wrote((PATCH, Done("9")))
+    await anyio.sleep(LONGEST - 1e-7)
+    assert echoes.left(node("7"), NotProbed()) is None
+
+
 async def test_a_probe_that_was_started_is_waited_for_until_it_shows() -> None:
     echoes = wrote((PROBE, Done()))
     assert echoes.left(node("8"), NotProbed()) is not None
