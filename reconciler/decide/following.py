@@ -8,6 +8,7 @@ from reconciler.decide import not_following, offered_slots
 from reconciler.decide.offered_slots import OfferedSlots
 from reconciler.decide.sharing_answer import Answer
 from reconciler.decide.sharing_facts import SharingFacts
+from reconciler.decide.time_left import remaining
 from reconciler.decide.wish import Wish
 from reconciler.model import names
 from reconciler.model.node import NodeView
@@ -32,14 +33,14 @@ def of(
         if early is not None:
             return switching(wish, there, record, early)
         return replace(met(wish, there, record), removes=_stale(node, there, record, policy))
-    cause = not_following.certain(pod)
+    cause = not_following.certain(pod, now)
     if cause is None:
-        left = _time_left(node, record, policy, now)
+        left = _time_left(node, pod, record, policy, now)
         if left is not None:
             back = _was_right(node, record)
             return _returning(wish, there, record, left) if back else switching(wish, there, record, left)
         cause = not_following.over_time(pod, there, wish.profile)
-    answer = _waiting(wish, there, record, cause.reason, cause.because)
+    answer = replace(_waiting(wish, there, record, cause.reason, cause.because), revisit=cause.revisit)
     silent = cause.reason is SharingReason.NO_GPUS_OFFERED
     if silent and policy.restart_plugin and record.restarts < policy.most_restarts:
         return replace(answer, record=replace(record, restarts=record.restarts + 1, at=now), restart=pod)
@@ -102,18 +103,20 @@ def _too_early(node: NodeView, pod: PluginPod | None, record: SharingRecord, now
     return remaining(record.at, SHOWN_AFTER, now)
 
 
-def _time_left(node: NodeView, record: SharingRecord, policy: SlicingPolicy, now: datetime) -> timedelta | None:
-    """How long the plugin may take still: since our label, and since the node ceased to be right or was first seen."""
+def _time_left(
+    node: NodeView, pod: PluginPod | None, record: SharingRecord, policy: SlicingPolicy, now: datetime
+) -> timedelta | None:
+    """How long the plugin may take still.
+
+    Since our label, since the node ceased to be right or was first seen, and since the plugin's pod became ready.
+    """
     standing = node.sharing_condition
     since = standing.since if standing is not None and standing.status != "True" else now
-    starts = [since] if record.at is None else [since, record.at]
-    return max((left for start in starts if (left := remaining(start, policy.follow_within, now))), default=None)
-
-
-def remaining(since: datetime, span: timedelta, now: datetime) -> timedelta | None:
-    """What is left of a time span; None: nothing, or it begins later than any clock of ours could say."""
-    age = now - since
-    return None if age >= span or -age > span else min(span, span - age)
+    starts = (since, record.at, pod.ready_since if pod is not None else None)
+    return max(
+        (left for start in starts if start is not None and (left := remaining(start, policy.follow_within, now))),
+        default=None,
+    )
 
 
 def _was_right(node: NodeView, record: SharingRecord) -> bool:

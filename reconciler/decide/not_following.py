@@ -1,27 +1,36 @@
 """Why does the device plugin not offer what its profile says? From evidence, with what a person can do."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from reconciler.decide.offered_slots import OfferedSlots
+from reconciler.decide.time_left import remaining
 from reconciler.model.plugin import PluginPod
 from reconciler.model.quoting import quoted
 from reconciler.model.reasons import SharingReason
+
+STEADY = timedelta(minutes=1)
+"""A container that failed and was started again counts as failing for so long: in a crash loop it runs for moments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     reason: SharingReason
     because: str
+    revisit: timedelta | None = None
+    """When it may have gone without anybody telling."""
 
 
-def certain(pod: PluginPod | None) -> Cause | None:
+def certain(pod: PluginPod | None, now: datetime) -> Cause | None:
     """What needs no time to be sure of; None: time must tell."""
     if pod is None:
         return None
-    if pod.manager_failing:
+    manager, plugin = _unsteady(pod.manager_again, now), _unsteady(pod.plugin_again, now)
+    if pod.manager_failing and (pod.manager_again is None or manager is not None):
         return Cause(
             SharingReason.CONFIG_MANAGER_FAILING,
             f"the config-manager in {_called(pod)} does not run ({quoted(pod.manager_failing)}): see its log",
+            manager,
         )
     if not pod.config_manager:
         return Cause(
@@ -29,12 +38,17 @@ def certain(pod: PluginPod | None) -> Cause | None:
             f"{_called(pod)} has no config-manager, so nothing follows the label: install the plugin's chart with"
             " config.name (GPU Operator: devicePlugin.config.name)",
         )
-    if pod.plugin_failing:
+    if pod.plugin_failing and (pod.plugin_again is None or plugin is not None):
         return Cause(
             SharingReason.PLUGIN_FAILING,
             f"{_called(pod)} does not run ({quoted(pod.plugin_failing)}): see its log",
+            plugin,
         )
     return None
+
+
+def _unsteady(again: datetime | None, now: datetime) -> timedelta | None:
+    return remaining(again, STEADY, now) if again is not None else None
 
 
 def over_time(pod: PluginPod | None, there: OfferedSlots, profile: str) -> Cause:

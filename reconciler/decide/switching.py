@@ -9,6 +9,7 @@ from reconciler.decide.fencing import Fencing
 from reconciler.decide.offered_slots import OfferedSlots
 from reconciler.decide.sharing_answer import Answer, Voice
 from reconciler.decide.sharing_facts import SharingFacts
+from reconciler.decide.time_left import remaining
 from reconciler.decide.wish import Wish
 from reconciler.model import names
 from reconciler.model.policy import Later, SlicingPolicy
@@ -64,7 +65,7 @@ def _behind_a_fence(switch: Switch) -> Answer:
     answer = _fenced(switch)
     if until is None or until - now < min(policy.follow_within, policy.fence_for / 2):
         return replace(answer, fence=now + policy.fence_for)
-    quiet = following.remaining(until - policy.fence_for, fencing.QUIET, now)
+    quiet = remaining(until - policy.fence_for, fencing.QUIET, now)
     if quiet is not None:
         return replace(answer, voice=Voice.FENCE, revisit=quiet)
     return _labelled(switch)

@@ -1,11 +1,15 @@
-"""Why does a container not run? A short text for people, the same from one try of the kubelet's to the next.
+"""Why does a container not run, or not for long? A short text for people, the same from one try to the next.
 
 It ends in a condition on the node, so waiting times, counters and the steps between two tries must not be in it.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from msgspec import Struct
 
-from reconciler.kube.probe_views import StateWire
+from reconciler.kube.parse import Odd, moment
+from reconciler.kube.probe_views import StateWire, TerminatedWire
 from reconciler.model.quoting import quoted
 
 LONGEST = 200
@@ -25,8 +29,30 @@ class ContainerStatusWire(Struct, rename="camel", gc=False):
     last_state: StateWire | None = None
 
 
-def failing(status: ContainerStatusWire) -> str:
-    """Reason and last words, or empty: it runs, is about to, or has done what an init container does."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    because: str
+    """Reason and last words."""
+    again: datetime | None = None
+    """When the container was started once more; None: it does not run."""
+
+
+def failure(status: ContainerStatusWire, odd: Odd) -> Failure | None:
+    """None: it runs and never failed, is about to run, or has done what an init container does.
+
+    In a crash loop the container runs for a moment after each wait, and looks sound for as long.
+    """
+    because = _failing(status)
+    if because:
+        return Failure(because)
+    running = status.state.running if status.state is not None else None
+    ended = status.last_state.terminated if status.last_state is not None else None
+    if running is None or ended is None or not ended.exit_code:
+        return None
+    return Failure(_ended(ended), moment(running.started_at, odd, "status.containerStatuses.state.running.startedAt"))
+
+
+def _failing(status: ContainerStatusWire) -> str:
     state = status.state or StateWire()
     ended = state.terminated
     if state.waiting is not None:
@@ -42,6 +68,10 @@ def failing(status: ContainerStatusWire) -> str:
             return reason
     elif ended is None or not ended.exit_code:
         return ""
+    return _ended(ended)
+
+
+def _ended(ended: TerminatedWire) -> str:
     reason = "" if (ended.reason or "") in _PLAIN_ENDS else f" ({ended.reason})"
     said = f": {ended.message}" if (ended.message or "").strip() else ""
     return _short(f"CrashLoopBackOff, exit code {ended.exit_code or 0}{reason}{said}")

@@ -7,11 +7,11 @@ chart gives its other DaemonSets the same labels, so those are known by what the
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from reconciler.kube.container_failing import ContainerStatusWire, failing
+from reconciler.kube.container_failing import ContainerStatusWire, Failure, failure
 from reconciler.kube.parse import EPOCH, Odd, moment
 from reconciler.kube.wire import ConditionWire, Meta
 from reconciler.model.node import NodeName
@@ -23,6 +23,7 @@ MANAGER_VARIABLE = "CONFIG_FILE_SRCDIR"
 NEIGHBOURS = ("gpu-feature-discovery", "mps-control-daemon")
 """What the chart's other DaemonSets run; both have a config-manager of their own."""
 
+_NEVER_AGAIN = datetime.max.replace(tzinfo=UTC)
 _ENDED = ("Succeeded", "Failed")
 _LACKS = re.compile(r"Insufficient [^\s,.]+(?:\.[^\s,.]+)*")
 """The steady part of the scheduler's words, whose numbers of nodes change with the cluster."""
@@ -92,15 +93,23 @@ def plugin_pod(wire: PluginPodWire, odd: Odd) -> PluginPod | None:
         return None
     managers = {one.name or "" for one in containers if _is_manager(one)}
     statuses = [*(status.init_container_statuses or ()), *(status.container_statuses or ())]
-    others = [failing(one) for one in statuses if (one.name or "") not in managers]
+    failures = [(one.name or "", failure(one, odd)) for one in statuses]
+    of_manager = _worst(failed for name, failed in failures if name in managers)
+    unschedulable = _unschedulable(status)
+    others = (failed for name, failed in failures if name not in managers)
+    of_others = _worst([*others, Failure(unschedulable) if unschedulable else None])
+    ready = next((one for one in status.conditions or () if one.type == "Ready" and one.status == "True"), None)
     return PluginPod(
         ref=PodRef(meta.namespace or "", meta.name, meta.uid or ""),
         node=NodeName(node),
-        started=_started(status, odd),
-        ready=any(one.type == "Ready" and one.status == "True" for one in status.conditions or ()),
+        started=_time(status.start_time, odd, "status.startTime"),
+        ready=ready is not None,
+        ready_since=_time(ready.last_transition_time, odd, "status.conditions") if ready is not None else None,
         config_manager=bool(managers),
-        manager_failing=_first(failing(one) for one in statuses if (one.name or "") in managers),
-        plugin_failing=_first([*others, _unschedulable(status)]),
+        manager_failing=of_manager.because if of_manager is not None else "",
+        manager_again=of_manager.again if of_manager is not None else None,
+        plugin_failing=of_others.because if of_others is not None else "",
+        plugin_again=of_others.again if of_others is not None else None,
     )
 
 
@@ -124,8 +133,8 @@ def _is_manager(container: PluginContainerWire) -> bool:
     return _runs(container, (MANAGER,)) or MANAGER_VARIABLE in variables
 
 
-def _started(status: PluginPodStatus, odd: Odd) -> datetime | None:
-    at = moment(status.start_time, odd, "status.startTime")
+def _time(text: str | None, odd: Odd, where: str) -> datetime | None:
+    at = moment(text, odd, where)
     return None if at == EPOCH else at
 
 
@@ -137,5 +146,7 @@ def _unschedulable(status: PluginPodStatus) -> str:
     return ""
 
 
-def _first(texts: Iterable[str]) -> str:
-    return next((text for text in texts if text), "")
+def _worst(failures: Iterable[Failure | None]) -> Failure | None:
+    """The first that does not run, else the one that was started last."""
+    known = [one for one in failures if one is not None]
+    return max(known, key=lambda one: one.again or _NEVER_AGAIN, default=None)

@@ -98,8 +98,8 @@ class TerminatedWire(Struct, rename="camel"):
     finished_at: str | None = None
 
 
-class RunningWire(Struct):
-    pass
+class RunningWire(Struct, rename="camel"):
+    started_at: str | None = None
 
 
 class StateWire(Struct):

@@ -19,6 +19,12 @@ class PluginPod:
     config_manager: bool = False
     """Whether it has the sidecar that follows the label; the charts add it only with a ConfigMap."""
     manager_failing: str = ""
-    """Why the config-manager does not run, as reason and message of the kubelet; empty where it does."""
+    """Why the config-manager does not run, as reason and message of the kubelet; empty where it never failed."""
+    manager_again: datetime | None = None
+    """When it was started again after that; None: it does not run, or never failed."""
     plugin_failing: str = ""
     """The same of the other containers, and of a pod that cannot start."""
+    plugin_again: datetime | None = None
+    """When the last of those that failed was started again."""
+    ready_since: datetime | None = None
+    """Since when it is ready; None: it is not, or that is not told."""

@@ -129,7 +129,8 @@ FAILURES = {
     "starting": (waiting("ContainerCreating"), ""),
     "behind an init container": (waiting("PodInitializing"), ""),
     "not looked at yet": ({}, ""),
-    "running again after a crash": ({"state": {"running": {}}, "lastState": {"terminated": CRASH}}, ""),
+    "running, and never failed": ({"state": {"running": {"startedAt": "x"}}}, ""),
+    "running again after it was done": ({"state": {"running": {}}, "lastState": {"terminated": {"exitCode": 0}}}, ""),
     "an init container that is done": ({"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}, ""),
     "just ended": ({"state": {"terminated": CRASH}}, "CrashLoopBackOff, exit code 1"),
     "waiting for the next try": (
@@ -237,3 +238,36 @@ def test_an_odd_start_is_told_and_counts_as_unknown() -> None:
     assert found is not None
     assert found.started is None
     assert odd == ["status.startTime is 'soon', which is no time; 1970 is taken instead"]
+
+
+def running(at: str) -> dict[str, Any]:
+    return {"state": {"running": {"startedAt": at}}, "lastState": {"terminated": CRASH}}
+
+
+@pytest.mark.parametrize("container", [SIDECAR, CONTAINER])
+def test_between_two_crashes_a_container_runs_and_its_failure_is_remembered_with_the_time_of_its_start(
+    container: str,
+) -> None:
+    at = datetime(2026, 3, 1, 12, 1, tzinfo=UTC)
+    found = seen(CHART, {"containerStatuses": [{"name": container, **running("2026-03-01T12:01:00Z")}]})
+    told = [(found.manager_failing, found.manager_again), (found.plugin_failing, found.plugin_again)]
+    assert (told if container == SIDECAR else told[::-1]) == [("CrashLoopBackOff, exit code 1", at), ("", None)]
+
+
+def test_of_two_failures_the_one_that_lasts_counts_and_else_the_newer() -> None:
+    statuses = [
+        {"name": "x", **running("2026-03-01T12:01:00Z")},
+        {"name": "y", **running("2026-03-01T12:03:00Z")},
+    ]
+    assert seen(CHART, {"containerStatuses": statuses}).plugin_again == datetime(2026, 3, 1, 12, 3, tzinfo=UTC)
+    statuses.append({"name": "z", **waiting("CreateContainerConfigError")})
+    found = seen(CHART, {"containerStatuses": statuses})
+    assert (found.plugin_failing, found.plugin_again) == ("CreateContainerConfigError", None)
+
+
+def test_it_is_known_since_when_a_pod_is_ready() -> None:
+    at = "2026-03-01T12:00:00Z"
+    ready = seen(CHART, {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": at}]})
+    assert (ready.ready, ready.ready_since) == (True, datetime(2026, 3, 1, 12, tzinfo=UTC))
+    unready = seen(CHART, {"conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": at}]})
+    assert (unready.ready, unready.ready_since) == (False, None)
