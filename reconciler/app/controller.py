@@ -91,7 +91,8 @@ class Controller:
         self.nodes = NodeCache(self.node_queue.add)
         sharing = bool(policy.slicing.rules)
         gpus = {policy.capacity.gpu_resource, names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE} if sharing else set()
-        self.pods = PodCache({policy.capacity.resource, *gpus}, self.node_queue.add)
+        mig = (names.MIG_RESOURCES,) if sharing else ()
+        self.pods = PodCache({policy.capacity.resource, *gpus}, self.node_queue.add, prefixes=mig)
         self.probes = ProbeCache(self.node_queue.add)
         self.claims = ClaimCache(self._ask, self.node_queue.add)
         self.plugins = PluginCache(self.node_queue.add, self._every_node)
@@ -152,8 +153,11 @@ class Controller:
         report, wishes, watcher = self._voice.trouble, self._wishes, self._watcher
         namespace, slicing = wishes.namespace, wishes.policy.slicing
         plugin_namespace, _, config_map = slicing.config_map.partition("/")
+        of_config = watcher(sources.plugin_config_map(report, plugin_namespace, config_map), self.plugins.configs.take)
+        if slicing.rules:
+            self.plugins.may_read = lambda: not of_config.absent
         plugin = [
-            watcher(sources.plugin_config_map(report, plugin_namespace, config_map), self.plugins.configs.take),
+            of_config,
             watcher(sources.plugin_pods(report, plugin_namespace, wishes.plugin_selector), self.plugins.pods.take),
         ]
         return (

@@ -95,6 +95,7 @@ class NodeGpus:
         return NodeFacts(
             memory,
             plugin=self._plugins.config,
+            plugin_readable=self._plugins.readable,
             plugin_pods=self._plugins.on_node(node.name),
             held=self._pods.held(node.name),
             pool_label=self._pools.labels(node.labels.get(names.KARPENTER_NODEPOOL, "")).get(names.PLUGIN_CONFIG, ""),

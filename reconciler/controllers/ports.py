@@ -38,6 +38,11 @@ class Plugins(Protocol):
     @property
     def config(self) -> PluginConfig | None: ...
 
+    @property
+    def readable(self) -> bool:
+        """Whether the ConfigMap may be read; where not, there is none for us."""
+        ...
+
     def on_node(self, node: NodeName) -> tuple[PluginPod, ...]: ...
 
 

@@ -31,6 +31,8 @@ class NodeFacts:
     memory: CapacityFacts
     plugin: PluginConfig | None = None
     """The device plugin's ConfigMap; None: there is none."""
+    plugin_readable: bool = True
+    """Whether that may be read."""
     plugin_pods: tuple[PluginPod, ...] = ()
     """The device plugin's pods on the node, newest last."""
     held: int = 0
@@ -129,6 +131,7 @@ def _sharing_facts(facts: NodeFacts, memory: Draft) -> SharingFacts:
         memory=memory.verdict,
         settled=memory.settled,
         plugin=facts.plugin,
+        plugin_readable=facts.plugin_readable,
         pods=facts.plugin_pods,
         held=facts.held,
         pool_label=facts.pool_label,

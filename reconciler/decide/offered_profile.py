@@ -23,9 +23,15 @@ class Fault:
     because: str
 
 
-def of(wanted: Wish, plugin: PluginConfig | None, policy: SlicingPolicy) -> Profile | Fault:
+def of(wanted: Wish, facts: SharingFacts, policy: SlicingPolicy) -> Profile | Fault:
     """The profile, or what is wrong with it."""
-    key, where = wanted.profile, f"ConfigMap {policy.config_map}"
+    key, where, plugin = wanted.profile, f"ConfigMap {policy.config_map}", facts.plugin
+    if plugin is None and not facts.plugin_readable:
+        return Fault(
+            SharingReason.PROFILE_MISSING,
+            f"{where} may not be read: apply deploy/manifests/sharing, or name the one that may be in"
+            " slicing.config_map",
+        )
     if plugin is None:
         return Fault(
             SharingReason.PROFILE_MISSING,

@@ -23,6 +23,8 @@ class SharingFacts:
     """How many GPUs and slices the node's running pods hold."""
     pool_label: str = ""
     """What the template of the node's NodePool sets as the plugin's config label; empty: nothing, or no NodePool."""
+    plugin_readable: bool = True
+    """Whether the ConfigMap may be read; where not, `plugin` is None."""
 
     @property
     def pod(self) -> PluginPod | None:

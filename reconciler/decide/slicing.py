@@ -155,7 +155,7 @@ def _labelled(
     wanted: Wish, owner: Owner, facts: SharingFacts, policy: SlicingPolicy, record: SharingRecord, now: datetime
 ) -> Answer:
     """The answer where the label is ours to write, or right already."""
-    profile = offered_profile.of(wanted, facts.plugin, policy)
+    profile = offered_profile.of(wanted, facts, policy)
     met = offered_anyway.by_default(wanted, profile, facts, policy, record)
     if met is not None:
         return met

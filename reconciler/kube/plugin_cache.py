@@ -23,6 +23,8 @@ class PluginCache:
         changed: Callable[[NodeName], None] = lambda name: None,
         config_changed: Callable[[], None] = lambda: None,
     ) -> None:
+        self.may_read: Callable[[], bool] = lambda: True
+        """Whether the ConfigMap may be read at all, by whoever watches it."""
         self.configs: Mirror[PluginConfig] = Mirror()
         self.pods: Mirror[PluginPod] = Mirror()
         self.configs.on_change(lambda before, after: config_changed())
@@ -34,6 +36,10 @@ class PluginCache:
     def config(self) -> PluginConfig | None:
         """None: there is no such ConfigMap, or we may not read it."""
         return next(iter(self.configs.views()), None)
+
+    @property
+    def readable(self) -> bool:
+        return self.may_read()
 
     def on_node(self, node: NodeName) -> tuple[PluginPod, ...]:
         """The plugin's pods on the node, newest last; two for a moment while one replaces another."""

@@ -48,6 +48,14 @@ PROFILES = [
         profile="ts-4",
     ),
     Row(
+        "a ConfigMap that may not be read",
+        facts(plugin=None, plugin_readable=False, taints=STARTUP),
+        SharingReason.PROFILE_MISSING,
+        "ConfigMap nvidia-device-plugin/gpu-profiles may not be read: apply deploy/manifests/sharing",
+        holds=CHANGED,
+        profile="ts-4",
+    ),
+    Row(
         "no ConfigMap is needed where the plugin offers what is wanted",
         facts(plugin=None, taints=STARTUP),
         SharingReason.EXCLUSIVE,
