@@ -30,6 +30,10 @@ def profile(text: str) -> Profile | UnusableProfile:
         return UnusableProfile(str(error))
     except FieldError as error:
         return UnusableProfile(str(error).replace("JSON object", "map"))
+    except (
+        ValueError
+    ):  # Python writes out no integer of more than 4300 digits, and YAML reads such a one as hexadecimal
+        return UnusableProfile("a number in it is too long to be read")
 
 
 def _profile(config: Fields) -> Profile:

@@ -52,8 +52,8 @@ def first_document(text: str) -> Any:
         return loader.get_data() if loader.check_data() else None  # type: ignore[no-untyped-call] # the stubs leave these two bare
     except yaml.YAMLError as error:
         raise NotYaml(f"it is no YAML: {_where(error)}") from error
-    except (ValueError, OverflowError, RecursionError, TypeError) as error:
-        # Python's own complaint about what PyYAML passes on unlooked at, such as the date 2026-99-99.
+    except (ValueError, OverflowError, RecursionError, TypeError, LookupError, AttributeError) as error:
+        # Python's own complaint about what PyYAML passes on unlooked at, such as the date 2026-99-99 or `!!bool maybe`.
         raise NotYaml("it is no YAML: a value in it cannot be read") from error
 
 
