@@ -30,9 +30,7 @@ def profile(text: str) -> Profile | UnusableProfile:
         return UnusableProfile(str(error))
     except FieldError as error:
         return UnusableProfile(str(error).replace("JSON object", "map"))
-    except (
-        ValueError
-    ):  # Python writes out no integer of more than 4300 digits, and YAML reads such a one as hexadecimal
+    except ValueError:  # YAML reads hexadecimal of any length, and Python writes out no more than 4300 digits
         return UnusableProfile("a number in it is too long to be read")
 
 
