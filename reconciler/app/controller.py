@@ -92,7 +92,12 @@ class Controller:
         sharing = bool(policy.slicing.rules)
         gpus = {policy.capacity.gpu_resource, names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE} if sharing else set()
         mig = (names.MIG_RESOURCES,) if sharing else ()
-        self.pods = PodCache({policy.capacity.resource, *gpus}, self.node_queue.add, prefixes=mig)
+        self.pods = PodCache(
+            {policy.capacity.resource, *gpus},
+            self.node_queue.add,
+            prefixes=mig,
+            gpu_resource=policy.capacity.gpu_resource,
+        )
         self.probes = ProbeCache(self.node_queue.add)
         self.claims = ClaimCache(self._ask, self.node_queue.add)
         self.plugins = PluginCache(self.node_queue.add, self._every_node)
@@ -232,7 +237,9 @@ class Controller:
             task_status.started()
 
     async def work(self) -> None:
-        """Reconcile until cancelled."""
+        """Reconcile until cancelled. Every node first: what a former term showed of it went with that term."""
+        for node in self.nodes.all():
+            self.node_queue.add(node.name)
         async with anyio.create_task_group() as group:
             group.start_soon(self.type_worker.run)
             for loop in self._besides:

@@ -46,7 +46,7 @@ def from_dump(
 
     Where the table knows the type, EC2 counts as not asked yet: then what EC2 said before, in the record, still counts.
     """
-    pods = PodCache()
+    pods = PodCache(gpu_resource=policy.capacity.gpu_resource)
     for view in dump.pods:
         pods.take(Seen(view.ref.uid or f"{view.ref.namespace}/{view.ref.name}", view))
 

@@ -15,10 +15,6 @@ from reconciler.model.workload import PodView
 V = TypeVar("V")
 
 
-def _is_gpu(resource: str) -> bool:
-    return resource in (names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE) or resource.startswith(names.MIG_RESOURCES)
-
-
 class Mirror(Generic[V]):
     """Views by key. `changed` is called with the view before and the view after, None where there was or is none."""
 
@@ -107,7 +103,7 @@ class PodCache(Mirror[PodView]):
     """What pods hold, by node.
 
     `changed` gets the node of a pod that begins or ceases to hold one of `resources`, or one whose name begins with
-    one of `prefixes`.
+    one of `prefixes`. `gpu_resource`: how the device plugin calls GPUs here, beside NVIDIA's own names.
     """
 
     def __init__(
@@ -116,9 +112,11 @@ class PodCache(Mirror[PodView]):
         changed: Callable[[NodeName], None] = lambda name: None,
         *,
         prefixes: tuple[str, ...] = (),
+        gpu_resource: str = names.GPU_RESOURCE,
     ) -> None:
         super().__init__()
         self._resources = frozenset(resources)
+        self._gpus = frozenset({gpu_resource, names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE})
         self._prefixes = prefixes
         self._node_changed = changed
         self._totals: dict[NodeName, dict[str, int]] = {}
@@ -131,7 +129,8 @@ class PodCache(Mirror[PodView]):
 
     def held(self, node: NodeName) -> int:
         """How many GPUs, slices and MIG devices the node's pods hold."""
-        return sum(amount for name, amount in self._totals.get(node, {}).items() if _is_gpu(name))
+        held = self._totals.get(node, {}).items()
+        return sum(amount for name, amount in held if name in self._gpus or name.startswith(names.MIG_RESOURCES))
 
     def totals(self, node: NodeName) -> Mapping[str, int]:
         """All sums of the node."""

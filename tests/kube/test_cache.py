@@ -92,6 +92,14 @@ def test_a_pod_that_holds_a_gpu_of_any_kind_wakes_its_node_where_that_is_asked_f
     assert [cache.held(NodeName(f"n{uid}")) for uid in "12345"] == [2, 3, 0, 1, 0]
 
 
+def test_gpus_under_a_name_that_people_gave_them_are_held_like_any() -> None:
+    cache = PodCache(gpu_resource="example.com/gpu")
+    for uid, name in (("1", "example.com/gpu"), ("2", "nvidia.com/gpu"), ("3", "example.com/gpu-memory")):
+        cache.take(Seen(uid, replace(pod(uid, "n"), requests={name: 1})))
+
+    assert cache.held(NodeName("n")) == 2
+
+
 def test_pods_of_a_node_come_oldest_first() -> None:
     cache = PodCache()
     for uid, created in (("1", "2026-03-02"), ("2", "2026-03-01"), ("3", "2026-03-01")):

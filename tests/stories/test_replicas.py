@@ -157,6 +157,22 @@ async def test_a_leader_that_loses_its_term_in_the_middle_of_a_turn_takes_that_t
 
 
 @virtual
+async def test_a_leader_that_leads_again_shows_every_node_again() -> None:
+    """What it showed of nodes went with its term, and nothing happens to a node that would bring it back."""
+    async with stage(start=False) as play:
+        one = await play.start("one", leased=True)
+        await anyio.sleep(5)
+        await play.join()
+        cut = play.faults.add(Unreachable(), user="one", path="/leases")
+        await eventually(lambda: not one.lease.leading, "its term has ended", 60)
+        one.metrics.leading(False)
+        play.faults.remove(cut)
+        await eventually(lambda: one.lease.leading, "it leads again", TAKE_OVER + 30)
+        await anyio.sleep(5)
+        assert 'gpu_reconciler_node_verdict{instance_type="g4dn.xlarge",node="a"' in one.metrics.text().decode()
+
+
+@virtual
 async def test_what_the_end_of_a_term_cut_short_is_taken_up_in_the_next_one() -> None:
     """The lease is lost while a deleted catalog is being written anew: no event tells of that again."""
     async with stage(start=False) as play:
