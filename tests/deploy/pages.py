@@ -42,6 +42,11 @@ class Page:
         return _SPAN.findall(self.prose)
 
     @property
+    def yaml(self) -> Sequence[str]:
+        """Its blocks of YAML."""
+        return re.findall(r"^```yaml\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
+
+    @property
     def lines_of_code(self) -> Sequence[str]:
         """The lines of its blocks of code, without those blocks' fences."""
         blocks = [match[0].splitlines()[1:-1] for match in _FENCE.finditer(self.text)]

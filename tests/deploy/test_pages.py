@@ -8,6 +8,8 @@ import typer.main
 
 from reconciler import cli
 from reconciler.settings import names
+from reconciler.settings.effective import effective
+from reconciler.settings.load import load
 from reconciler.settings.root import Settings
 from reconciler.settings.shape import fields
 from tests.deploy.objects import ROOT
@@ -64,6 +66,19 @@ def test_settings_that_it_names_are_settings(page: Page) -> None:
     named = [f"{one[1]}.{one[2]}" for one in said if one is not None and one[1] in SECTIONS]
     files = {"yaml", "yml", "py", "json", "md"}
     assert [name for name in named if name not in SETTINGS and name.partition(".")[2] not in files] == []
+
+
+def examples() -> list[tuple[str, str]]:
+    """Blocks of YAML that begin with a section of the settings, and the page they are on."""
+    return [(str(page), block) for page in PAGES for block in page.yaml if block.partition(":")[0] in SECTIONS]
+
+
+@pytest.mark.parametrize(("page", "block"), examples(), ids=lambda text: text.partition("\n")[0])
+def test_settings_that_it_shows_are_taken(page: str, block: str, tmp_path: Path) -> None:
+    """By the loader of the real thing, which refuses what it does not know."""
+    file = tmp_path / "settings.yaml"
+    file.write_text(block)
+    assert any(row.source.startswith("file ") for row in effective(load({}, file))), page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
