@@ -1,4 +1,4 @@
-"""What does the API server show? The nodes and pods as any client sees them, and when each node changed.
+"""What does the API server show? Nodes, pods and overlays as any client sees them, and when each node changed.
 
 It watches for itself, so that what is claimed is checked against the cluster and not against the controller's memory.
 """
@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import TaskStatus
 
-from reconciler.kube import sources
+from reconciler.kube import overlays, sources
 from reconciler.kube.cache import NodeCache, PodCache
+from reconciler.kube.overlays import OverlayCache
 from reconciler.kube.trouble import Trouble
 from reconciler.kube.watch import Watcher
-from reconciler.model.node import NodeName, NodeView
+from reconciler.model import names
+from reconciler.model.node import Condition, NodeName, NodeView
+from reconciler.model.overlay import OverlayView
 from reconciler.model.quantity import MIB
 from reconciler.model.record import CapacityRecord
 from reconciler.runtime.backoff import Backoff
@@ -49,6 +52,7 @@ class Board:
         self._changed = anyio.Event()
         self.nodes.on_change(self._note)
         self.pods.on_change(lambda before, after: self._changed.set())
+        self._overlays = OverlayCache(lambda: self._changed.set())
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled; `started` once all that was there at first is known."""
@@ -56,11 +60,14 @@ class Board:
         report = self.troubles.append
         nodes = Watcher(self._transport, sources.nodes(report), self.nodes.take, backoff=backoff, report=report)
         pods = Watcher(self._transport, sources.pods(report), self.pods.take, backoff=backoff, report=report)
+        told = Watcher(self._transport, overlays.source(report), self._overlays.take, backoff=backoff, report=report)
         async with anyio.create_task_group() as group:
             group.start_soon(nodes.run)
             group.start_soon(pods.run)
+            group.start_soon(told.run)
             await nodes.synced.wait()
             await pods.synced.wait()
+            await told.synced.wait()
             task_status.started()
 
     async def until(self, question: Callable[[], object], what: str, seconds: float = 15.0) -> None:
@@ -96,6 +103,23 @@ class Board:
         record = self.node(name).record
         return record if isinstance(record, CapacityRecord) else None
 
+    def slots(self, name: str) -> tuple[int, int]:
+        """How many GPUs, or slices of them, its pods hold, and how many it offers."""
+        return self.pods.held(NodeName(name)), offered(self.node(name))
+
+    def profile(self, name: str) -> str:
+        """What the node's label tells the device plugin, or empty."""
+        return self.node(name).labels.get(names.PLUGIN_CONFIG, "")
+
+    def sharing(self, name: str) -> Condition | None:
+        """The condition GPUSharingReady."""
+        return self.node(name).sharing_condition
+
+    def overlays(self) -> Sequence[OverlayView]:
+        """The NodeOverlays that are the controller's, by name."""
+        ours = [one for one in self._overlays.views() if one.subject is not None]
+        return sorted(ours, key=lambda one: one.name)
+
     def reason(self, name: str) -> str:
         """That of the node's condition, or empty."""
         condition = self.node(name).condition
@@ -115,3 +139,8 @@ class Board:
 def allocatable_mib(node: NodeView, resource: str) -> int | None:
     amount = node.allocatable.get(resource)
     return None if amount is None else amount // MIB
+
+
+def offered(node: NodeView) -> int:
+    """GPUs and slices of them."""
+    return sum(node.allocatable.get(name, 0) for name in (names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE))

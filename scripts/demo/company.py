@@ -4,14 +4,13 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
 
 from reconciler.app.controller import Controller
 from reconciler.app.explaining import from_cluster
-from reconciler.app.process import SystemClock, type_source
+from reconciler.app.process import type_source
 from reconciler.app.voice import Voice
 from reconciler.app.wishes import wishes
 from reconciler.app.world import World
@@ -26,11 +25,12 @@ from reconciler.runtime import logs
 from reconciler.sandbox.client import Client
 from reconciler.serve.metrics import Metrics
 from reconciler.settings.load import load
+from scripts.demo import pools
 from scripts.demo.board import Board
 from scripts.demo.calls import Counted
 from scripts.demo.stage import ADMIN, CONTROLLER, NAMESPACE, Stage
 
-EXAMPLE = Path(__file__).parents[2] / "deploy" / "examples" / "starting-point-a"
+EXAMPLE = pools.DEPLOY / "examples" / "starting-point-a"
 POD_MIB = 104
 """What each pod of the example asks for."""
 
@@ -49,17 +49,18 @@ class Company:
     def explanations(self) -> dict[str, Explanation]:
         """What `gpu-reconciler explain --all` says, by node."""
         pod = {self.policy.capacity.resource: POD_MIB * MIB}
-        found = from_cluster(self.controller, self.policy, SystemClock().now(), pod)
+        found = from_cluster(self.controller, self.policy, self.stage.clock.now(), pod)
         return {str(each.node): each for each in found}
 
 
 @asynccontextmanager
 async def company(stage: Stage, aws: Mapping[str, str], types: TypeSource | None = None) -> AsyncIterator[Company]:
-    """The controller works while the context lasts, with the example's settings; `aws` are variables for the rest.
+    """The controller works while the context lasts, as starting point A and pools.SETTINGS say; `aws` are variables.
 
     `types` is who answers for EC2 where `aws` does not say.
     """
-    settings = load({"GPU_RECONCILER_KUBERNETES__NAMESPACE": NAMESPACE, **aws}, EXAMPLE / "settings.yaml")
+    given = {"GPU_RECONCILER_KUBERNETES__NAMESPACE": NAMESPACE, **pools.SETTINGS, **aws}
+    settings = load(given, EXAMPLE / "settings.yaml")
     calls = Counted(stage.transport(CONTROLLER))
     metrics = Metrics()
     voice = Voice(logs.logger(), metrics)
@@ -67,7 +68,7 @@ async def company(stage: Stage, aws: Mapping[str, str], types: TypeSource | None
     await types.describe([InstanceType("t3.micro")])  # loading boto3 takes a second, which belongs to the set-up
     table = builtin()
     kinds = [row.figure.instance_type for row in table]
-    world = World(calls, types, table.answer, table.beside, kinds, SystemClock(), random.random)
+    world = World(calls, types, table.answer, table.beside, kinds, stage.clock, random.random)
     plain = wishes(settings)
     controller = Controller(world, plain, voice, metrics, fence=unfenced)
     board = Board(stage.transport(ADMIN), plain.policy.capacity.resource)

@@ -8,6 +8,8 @@ from reconciler.model import names
 from reconciler.sandbox import nvml_double
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.nvml_double import A10G, L4, L4_3Q, T4, Card
+from reconciler.sandbox.plugin_script import PluginScript
+from scripts.demo import pools
 
 RECORDING = "DEMO_RECORDING"
 """The variable of a machine that names its recorded report, for runs without the NVML double."""
@@ -38,14 +40,22 @@ class Member:
     labels: Mapping[str, str] = field(default_factory=dict)
     nvml: Mapping[str, str] = field(default_factory=dict)
     """How the NVML double is set on this machine."""
+    pool: str = ""
+    """The NodePool that it came of; the device plugin of such a node runs in a pod, as `plugin` says."""
+    plugin: PluginScript = field(default_factory=lambda: PluginScript(start_seconds=1.0, switch_seconds=1.0))
 
     def machine(self, number: int, library: Path | None) -> Machine:
         """As the sandbox's kubelets take it. `library`: the NVML double, None to replay a recorded report."""
         driver = {} if library is None else {**self.nvml, "LD_LIBRARY_PATH": str(library.parent)}
+        of_pool = {names.KARPENTER_NODEPOOL: self.pool, names.KARPENTER_REGISTERED: "true"} if self.pool else {}
+        taints = (f"nvidia.com/gpu={self.pool.removeprefix('gpu-')}:NoSchedule",) if self.pool else ()
         return replace(
             Machine(),
-            labels={**Machine().labels, names.LABEL_INSTANCE_TYPE: self.kind, **self.labels},
-            taints=(f"{names.STARTUP_TAINT}=true:NoSchedule",),
+            labels={**Machine().labels, names.LABEL_INSTANCE_TYPE: self.kind, **of_pool, **self.labels},
+            taints=(f"{names.STARTUP_TAINT}=true:NoSchedule", *taints),
+            plugin=self.plugin if self.pool else None,
+            # Real kubelets post what a plugin offers every 10 s, which is long to watch.
+            sync_every=1.0 if self.pool else Machine().sync_every,
             devices=self.devices,
             device_delay=2.0,
             cpu=str(self.cpu),
@@ -119,4 +129,22 @@ BLIND = Member(
 TIGHT = "gpu-l4-eighth"
 """Where GPU memory itself is the limit: the node whose kubelet forgets."""
 
-EVERYONE = (FIRST, *OTHERS, BLIND)
+DEV = replace(FIRST, name="dev-1", pool=pools.DEV)
+PRODUCTION = Member(
+    name="production-1",
+    kind="g5.xlarge",
+    cpu=4,
+    gib=16,
+    max_pods=58,
+    card=A10G,
+    nvml=nvml_double.MACHINES["g5.xlarge"],
+    pool=pools.PRODUCTION,
+)
+STUCK = replace(
+    DEV,
+    name="dev-2",
+    aside="its device plugin will lose a race at its start (NVIDIA/k8s-device-plugin 1645)",
+    plugin=replace(DEV.plugin, lost_races=1),
+)
+
+EVERYONE = (FIRST, *OTHERS, BLIND, DEV, PRODUCTION, STUCK)

@@ -1,7 +1,7 @@
 """How does a change of a node read as a sentence? In the controller's own words, from the node's condition."""
 
-from reconciler.model.node import NodeView
-from scripts.demo.board import allocatable_mib
+from reconciler.model.node import Condition, NodeView
+from scripts.demo.board import allocatable_mib, offered
 from scripts.demo.telling import Telling
 
 LONGEST = 240
@@ -17,7 +17,8 @@ class Narrator:
     def changed(self, before: NodeView | None, after: NodeView | None) -> None:
         if after is None:
             return
-        words = [self._amount(before, after), self._reason(before, after), _taint(before, after)]
+        words = [self._amount(before, after), self._reason(before, after)]
+        words += [_slots(before, after), _sharing(before, after), _taint(before, after)]
         said = "; ".join(word for word in words if word)
         if said:
             self._telling.say(f"{after.name}: {said}")
@@ -40,8 +41,24 @@ class Narrator:
             or (old is not None and old.reason == new.reason and not self._amount(before, after))
         ):
             return ""
-        text = new.message if len(new.message) <= LONGEST else new.message[: LONGEST - 1] + "…"
-        return f"{new.reason}: {text}"
+        return _said(new)
+
+
+def _slots(before: NodeView | None, after: NodeView) -> str:
+    """Of nodes that have a profile; others offer their GPUs once, as ever."""
+    old, new = 0 if before is None else offered(before), offered(after)
+    return f"{old} -> {new} slots" if old != new and after.sharing_condition is not None else ""
+
+
+def _sharing(before: NodeView | None, after: NodeView) -> str:
+    old = before.sharing_condition if before is not None else None
+    new = after.sharing_condition
+    return "" if new is None or (old is not None and old.reason == new.reason) else _said(new)
+
+
+def _said(condition: Condition) -> str:
+    text = condition.message
+    return f"{condition.reason}: {text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}"
 
 
 def _taint(before: NodeView | None, after: NodeView) -> str:

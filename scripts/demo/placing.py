@@ -30,37 +30,43 @@ def room(explanations: Mapping[str, Explanation], board: Board) -> int:
     return total
 
 
-async def until_running(company: Company, count: int, seconds: float = 90.0) -> None:
-    """Wait until that many of the example's pods are Running. Raises NotSo."""
+async def until_running(company: Company, app: str, count: int, seconds: float = 90.0) -> None:
+    """Wait until that many pods of the app are Running. Raises NotSo."""
     await company.board.until(lambda: placed(company.board) >= count, f"{count} pods are placed", seconds)
     running = 0
     with anyio.move_on_after(seconds):
         while running < count:
             await anyio.sleep(0.25)
-            running = sum(pod["status"].get("phase") == "Running" for pod in await _pods(company))
+            running = len(await running_on(company, app))
         return
-    raise NotSo(f"not within {seconds:g} s: {count} pods run (last: {running})")
+    raise NotSo(f"not within {seconds:g} s: {count} pods of {app} run (last: {running})")
 
 
-async def waiting(company: Company, count: int, seconds: float = 30.0) -> tuple[int, str]:
-    """How many pods wait for a node once each of `count` has been told why, and what the scheduler says."""
+async def running_on(company: Company, app: str) -> list[str]:
+    """The nodes of the app's pods that run, one for each pod."""
+    pods = await _pods(company, app)
+    return sorted(pod["spec"]["nodeName"] for pod in pods if pod["status"].get("phase") == "Running")
+
+
+async def waiting(company: Company, app: str, count: int, seconds: float = 30.0) -> tuple[int, str]:
+    """How many pods of the app wait for a node once each of `count` has been told why, and what the scheduler says."""
     told: list[str] = []
     with anyio.move_on_after(seconds):
         while len(told) < count:
             await anyio.sleep(0.25)
             told = [
                 each["message"]
-                for pod in await _pods(company)
+                for pod in await _pods(company, app)
                 for each in pod["status"].get("conditions") or []
                 if not pod["spec"].get("nodeName") and each["type"] == "PodScheduled" and each.get("message")
             ]
     return len(told), told[-1].partition(". ")[0] if told else "nothing"
 
 
-async def _pods(company: Company) -> list[Json]:
-    """The example's pods, as the API server has them."""
-    items, _ = await company.admin.list(POD_KIND)
-    return [item for item in items if item["metadata"]["namespace"] == NAMESPACE]
+async def _pods(company: Company, app: str) -> list[Json]:
+    """The app's pods, as the API server has them."""
+    items, _ = await company.admin.list(POD_KIND, f"metadata.namespace={NAMESPACE}")
+    return [item for item in items if (item["metadata"].get("labels") or {}).get("app") == app]
 
 
 def claim_full(company: Company, member: Member, telling: Telling) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import anyio
 
+from reconciler.runtime.clock import Clock
 from reconciler.runtime.transport import Transport
 from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.http import HttpServer
 from reconciler.sandbox.kinds import NAMESPACES
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.programs import Runtime
+from scripts.demo import pools
 from scripts.demo.stage import ADMIN, NAMESPACE
 
 
@@ -24,6 +26,10 @@ class SandboxStage:
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self.sandbox = sandbox
         self._folder = folder
+
+    @property
+    def clock(self) -> Clock:
+        return self.sandbox.clock
 
     def transport(self, user: str) -> Transport:
         return self.sandbox.transport(user)
@@ -48,4 +54,8 @@ async def sandbox_stage(runtime: Runtime, folder: Path) -> AsyncIterator[Sandbox
     """The embedded cluster, on real time. `runtime` runs the containers; `folder` is for its files."""
     async with Sandbox(start=datetime.now(UTC), runtime=runtime) as sandbox:
         await sandbox.admin.create(NAMESPACES, "", {"metadata": {"name": NAMESPACE}})
+        chart = pools.chart()
+        await sandbox.install_device_plugin(chart)
+        await sandbox.put_configmap(chart.namespace, chart.config_map, pools.PROFILES)
+        await sandbox.install_karpenter(pools.KARPENTER)
         yield SandboxStage(sandbox, folder)

@@ -15,8 +15,8 @@ from scripts.demo.telling import Line
 
 FRAME = 0.2
 """Seconds; a frame costs a few milliseconds of the same processor that plays the cluster."""
-_WIDTH = 118
-_SVG_HEIGHT = 30
+_WIDTH = 132
+_SVG_HEIGHT = 36
 
 
 class Screen:

@@ -4,6 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from reconciler.runtime.clock import Clock
 from reconciler.runtime.transport import Transport
 from reconciler.sandbox.machine import Machine
 
@@ -17,11 +18,16 @@ class NoStage(Exception):
 
 
 class Stage(Protocol):
-    """A running cluster with the controller's namespace in it, and without nodes."""
+    """A running cluster with the controller's namespace, the device plugin's chart and Karpenter's kinds; no nodes."""
 
     @property
     def title(self) -> str:
         """What it is, for people."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Its time."""
         ...
 
     def transport(self, user: str) -> Transport:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import yaml
 
-from reconciler.model.node import NodeName
 from reconciler.model.reasons import Reason
 from reconciler.sandbox.kinds import DEPLOYMENTS
 from scripts.demo import placing
+from scripts.demo.arrivals import Arrivals
 from scripts.demo.board import Moment, NotSo
 from scripts.demo.calls import Call, in_words, until_patched
 from scripts.demo.company import EXAMPLE, POD_MIB, Company
 from scripts.demo.fleet import BLIND, FIRST, OTHERS, TIGHT, Member
+from scripts.demo.overlay_story import OverlayStory
+from scripts.demo.sharing_story import SharingStory
 from scripts.demo.telling import Telling
 
 DEPLOYMENT = "gpu-example"
@@ -46,7 +48,10 @@ class Story:
     """The NVML double; None: reports are replayed."""
     pause: Callable[[float], Awaitable[None]]
     results: Results = field(default_factory=Results)
-    _number: int = 0
+    arrivals: Arrivals = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrivals = Arrivals(self.company, self.telling, self.library)
 
     async def play(self) -> None:
         """All chapters. Raises NotSo where the story cannot go on."""
@@ -56,14 +61,16 @@ class Story:
         await self._true_limit()
         await self._forgetful_kubelet()
         await self._blind_node()
+        await OverlayStory(self.company, self.telling, self.arrivals, self.pause).play()
+        await SharingStory(self.company, self.telling, self.arrivals, self.pause).play()
 
     async def _first_node(self) -> None:
         self.telling.chapter("1. A GPU node joins; the scheduler should know its GPU memory")
         board, name = self.company.board, FIRST.name
         before = len(self.company.calls.calls)
-        await self._join(FIRST)
+        await self.arrivals.join(FIRST)
         await board.until(lambda: board.mib(name), f"{name} advertises memory")
-        await board.until(lambda: self._settled(FIRST), f"NVML's answer about {name}")
+        await self.arrivals.until_settled(FIRST)
         await board.until(lambda: self._record_is_whole(name), f"EC2's answer about {name}")
         calls = self.company.calls.calls[before:]
         figures = [moment for moment in board.history(name) if moment.mib]
@@ -82,15 +89,14 @@ class Story:
 
     async def _other_nodes(self) -> None:
         self.telling.chapter("2. Nodes of other kinds join, one after another")
-        board = self.company.board
         for member in OTHERS:
-            await self._join(member)
-            await self.pause(1.0)
+            await self.arrivals.join(member)
+            await self.pause(0.4)
         for member in OTHERS:
-            await board.until(lambda member=member: self._settled(member), f"a final answer about {member.name}")  # type: ignore[misc]  # a default binds the loop's variable
+            await self.arrivals.until_settled(member)
         for member in (FIRST, *OTHERS):
-            self._claim_final(member)
-        await self.pause(2.0)
+            self.arrivals.claim_final(member)
+        await self.pause(1.0)
 
     async def _starting_point_a(self) -> None:
         self.telling.chapter(f"3. Starting point A: its Deployment, unchanged, 6 pods of {POD_MIB}Mi each")
@@ -98,7 +104,7 @@ class Story:
         deployment = yaml.safe_load((EXAMPLE / "deployment.yaml").read_text())
         await company.admin.create(DEPLOYMENTS, NAMESPACE, deployment)
         wanted = deployment["spec"]["replicas"]
-        await placing.until_running(company, wanted)
+        await placing.until_running(company, DEPLOYMENT, wanted)
         by_node = {member.name: len(board.pods_on(member.name)) for member in (FIRST, *OTHERS)}
         used = {name: count for name, count in by_node.items() if count}
         spread = ", ".join(f"{count} on {name}" for name, count in used.items())
@@ -108,7 +114,7 @@ class Story:
             f"{wanted} pods run, spread over the nodes that advertise memory: {spread}",
             by_node,
         )
-        await self.pause(2.0)
+        await self.pause(1.0)
 
     async def _true_limit(self) -> None:
         company = self.company
@@ -117,15 +123,15 @@ class Story:
         asked = fits + MORE_THAN_FIT
         self.telling.chapter(f"4. As many as fit: {fits} by the controller's own word, so {asked} are asked for")
         await company.admin.merge(DEPLOYMENTS, NAMESPACE, DEPLOYMENT, {"spec": {"replicas": asked}})
-        await placing.until_running(company, fits)
-        waiting, told = await placing.waiting(company, MORE_THAN_FIT)
+        await placing.until_running(company, DEPLOYMENT, fits)
+        waiting, told = await placing.waiting(company, DEPLOYMENT, MORE_THAN_FIT)
         self.results.running, self.results.waiting = fits, waiting
         self.telling.claim(waiting == MORE_THAN_FIT, f"{fits} pods run and {MORE_THAN_FIT} wait", f"{waiting} wait")
         self.telling.say(f"the scheduler says why: {told}")
         for member in (FIRST, *OTHERS):
             if member.card is not None:
                 placing.claim_full(company, member, self.telling)
-        await self.pause(3.0)
+        await self.pause(2.0)
 
     async def _forgetful_kubelet(self) -> None:
         self.telling.chapter(f"5. The kubelet of {TIGHT} restarts without its checkpoint and sets the resource to 0")
@@ -148,7 +154,7 @@ class Story:
             f"healed {1000 * (healed.at - lost.at):.0f} ms after it was seen, by {in_words(calls)}",
             f"{healed.at - lost.at:.3f} s, {in_words(calls)}",
         )
-        await self.pause(2.0)
+        await self.pause(1.0)
         after = board.pods_on(TIGHT)
         self.telling.claim(
             sorted(pods) == sorted(after), f"none of its {len(pods)} pods was hurt", f"{len(after)} left"
@@ -157,28 +163,11 @@ class Story:
     async def _blind_node(self) -> None:
         self.telling.chapter("6. A node joins whose GPU NVML cannot see")
         board, name = self.company.board, BLIND.name
-        await self._join(BLIND)
-        await board.until(lambda: self._settled(BLIND), f"a final answer about {name}")
-        await self.pause(2.0)
-        self._claim_final(BLIND)
+        await self.arrivals.join(BLIND)
+        await self.arrivals.until_settled(BLIND)
+        await self.pause(1.0)
+        self.arrivals.claim_final(BLIND)
         self.telling.claim(not board.pods_on(name), f"no pod of those that wait came to {name}")
-
-    async def _join(self, member: Member) -> None:
-        aside = f" ({member.aside})" if member.aside else ""
-        self.telling.say(f"{member.name} joins: {member.kind}{aside}, closed by its startup taint")
-        self._number += 1
-        await self.company.stage.add_node(member.name, member.machine(self._number, self.library))
-        board = self.company.board
-        await board.until(lambda: board.nodes.get(NodeName(member.name)), f"{member.name} is registered")
-
-    def _settled(self, member: Member) -> bool:
-        node = self.company.board.node(member.name)
-        written = node.condition is None or node.condition.reason == member.reason
-        return written and self._reason(member.name) == member.reason and node.has_startup_taint is not member.open
-
-    def _reason(self, name: str) -> str:
-        explanation = self.company.explanations().get(name)
-        return explanation.reason.value if explanation is not None else ""
 
     def _record_is_whole(self, name: str) -> bool:
         record = self.company.board.record(name)
@@ -191,21 +180,6 @@ class Story:
             reason == Reason.PROVISIONAL and (first.mib or 0) < (last.mib or 0),
             f"first {first.mib} MiB, known of the type less a margin; {last.mib} MiB when NVML had answered",
             f"{reason} {first.mib}, then {last.mib}",
-        )
-
-    def _claim_final(self, member: Member) -> None:
-        board = self.company.board
-        node, mib = board.node(member.name), board.mib(member.name)
-        wanted = None
-        if member.card is not None:
-            wanted = member.card.total_mib - member.card.reserved_mib - self.company.policy.capacity.margin_mib
-        shown = f"{wanted} MiB, as NVML says" if wanted is not None else "nothing advertised"
-        door = "open for pods" if member.open else "the startup taint stays"
-        self.telling.claim(
-            (mib, self._reason(member.name), not node.has_startup_taint) == (wanted, member.reason, member.open)
-            and node.capacity.get(board.resource) == node.allocatable.get(board.resource),
-            f"{member.name} ({member.kind}): {member.reason}, {shown}, {door}",
-            f"{self._reason(member.name)}, {mib} MiB, startup taint: {node.has_startup_taint}",
         )
 
 

@@ -10,6 +10,7 @@ from reconciler.model.record import CapacityRecord
 from scripts.demo.calls import in_words
 from scripts.demo.company import Company
 from scripts.demo.fleet import EVERYONE
+from scripts.demo.overlays import in_short
 from scripts.demo.story import Results
 from scripts.demo.telling import Telling
 
@@ -23,11 +24,12 @@ def summary(company: Company, results: Results, telling: Telling) -> RenderableT
         "a join": f"{seconds} and {results.first_calls} API call(s) until the memory was schedulable; "
         f"in all {len(results.join)} calls: {in_words(results.join)}",
         "healing": f"{healing} after the kubelet's zero was seen, by {in_words(results.heal)}",
-        "pods": f"{results.running} run, {results.waiting} wait for room",
+        "pods": f"{results.running} run by memory and {results.waiting} wait for room",
+        "Karpenter": "; ".join(in_short(one) for one in company.board.overlays()) or "was told nothing",
         "claims": f"{telling.kept} looked at and true" + (f", {len(telling.broken)} NOT" if telling.broken else ""),
     }
     for name, text in figures.items():
-        rows.append(Text.assemble((f"{name + ':':9}", "bold"), text))
+        rows.append(Text.assemble((f"{name + ':':11}", "bold"), text))
     rows += [Text(f"NOT SO: {broken}", "bold red") for broken in telling.broken]
     return Group(*rows)
 
@@ -37,10 +39,10 @@ def nodes(company: Company) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("node", no_wrap=True)
     table.add_column("type", no_wrap=True)
-    for name in ("EC2 MiB", "NVML MiB", "advertised", "pods"):
+    for name in ("EC2 MiB", "NVML MiB", "advertised", "pods", "slots"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("source")
-    table.add_column("reason")
+    for name in ("source", "reason", "profile", "sharing"):
+        table.add_column(name)
     explanations = company.explanations()
     for member in EVERYONE:
         explanation = explanations.get(member.name)
@@ -48,6 +50,8 @@ def nodes(company: Company) -> Table:
             continue
         board = company.board
         record, mib = board.record(member.name), board.mib(member.name)
+        held, offered = board.slots(member.name)
+        sharing = board.sharing(member.name)
         table.add_row(
             member.name,
             member.kind,
@@ -55,8 +59,11 @@ def nodes(company: Company) -> Table:
             _number(_nvml_mib(record)),
             _number(mib),
             str(len(board.pods_on(member.name))),
+            f"{held}/{offered}",
             explanation.source.value,
             explanation.reason.value,
+            board.profile(member.name) or "-",
+            sharing.reason if sharing is not None else "-",
         )
     return table
 

@@ -1,4 +1,4 @@
-"""How does it look? Nodes as bars of memory held and advertised, and the newest sentences below."""
+"""How does it look? Nodes as bars of memory held and advertised, their slots, overlays, and the newest sentences."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,18 @@ from rich.table import Table
 from rich.text import Text
 
 from reconciler.model.node import NodeView
+from reconciler.model.overlay import OverlayView
 from reconciler.model.record import Source
 from scripts.demo.company import Company
 from scripts.demo.fleet import EVERYONE
+from scripts.demo.overlays import told, where
 from scripts.demo.telling import Line, Telling
 
-BAR = 28
-NARROW = 112
+BAR = 24
+NARROW = 128
 """Below so many columns bars are short and the source is told by their colour alone."""
+LOW = 30
+"""Below so many lines there is room for nodes and sentences only."""
 _COLOURS = {Source.NVML: "green", Source.NONE: "bright_black"}
 _UNPROVEN = "yellow"
 _HELD = "magenta"
@@ -26,9 +30,13 @@ def view(company: Company, telling: Telling, width: int, height: int) -> Rendera
     places = {member.name: place for place, member in enumerate(EVERYONE)}
     nodes = sorted(company.board.nodes.all(), key=lambda node: (places.get(node.name, len(places)), node.name))
     title = f"{company.board.resource} on {company.stage.title}, {telling.seconds:.0f} s"
-    table = _nodes(company, nodes, narrow=width < NARROW)
+    shown: list[RenderableType] = [_nodes(company, nodes, narrow=width < NARROW)]
     left = height - len(nodes) - 3
-    return Group(Panel(table, title=title, border_style="cyan"), *_log(telling.lines, width, max(3, left)))
+    overlays = company.board.overlays()
+    if overlays and height >= LOW:
+        shown += [Text(), _overlays(overlays)]
+        left -= len(overlays) + 2
+    return Group(Panel(Group(*shown), title=title, border_style="cyan"), *_log(telling.lines, width, max(3, left)))
 
 
 def _nodes(company: Company, nodes: Sequence[NodeView], *, narrow: bool) -> Table:
@@ -38,8 +46,9 @@ def _nodes(company: Company, nodes: Sequence[NodeView], *, narrow: bool) -> Tabl
     for name in ("node", "type"):
         table.add_column(name, no_wrap=True)
     table.add_column(Text.assemble(("held", _HELD), " of ", ("advertised", _COLOURS[Source.NVML])), no_wrap=True)
-    for name in ("MiB", "pods"):
+    for name in ("MiB", "pods", "slots"):
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("profile", no_wrap=True)
     if not narrow:
         table.add_column("source", no_wrap=True)
     table.add_column("reason", no_wrap=True)
@@ -49,19 +58,35 @@ def _nodes(company: Company, nodes: Sequence[NodeView], *, narrow: bool) -> Tabl
         mib, held = board.mib(node.name), board.requested_mib(node.name)
         source = record.source if record is not None else Source.NONE
         colour = _COLOURS.get(source, _UNPROVEN)
-        reason = explanation.reason.value if explanation is not None else ""
+        reasons = [explanation.reason.value if explanation is not None else ""]
+        sharing = board.sharing(node.name)
+        if sharing is not None and sharing.status != "True":
+            reasons.append(sharing.reason)
+        taken, offers = board.slots(node.name)
         cells: list[RenderableType] = [
             Text(node.name, "dim" if node.has_startup_taint else "bold"),
             str(node.instance_type or ""),
             _bar(mib, held, largest, BAR // 2 if narrow else BAR, colour),
             "-" if mib is None else f"{held}/{mib}",
             f"{len(board.pods_on(node.name))}/{node.allocatable.get('pods', 0)}",
+            f"{taken}/{offers}",
+            board.profile(node.name),
             Text(source.value, colour),
-            f"{reason}{', closed' if node.has_startup_taint else ''}",
+            ", ".join([*reasons, *(["closed"] if node.has_startup_taint else [])]),
         ]
         if narrow:
-            del cells[5]
+            del cells[7]
         table.add_row(*cells)
+    return table
+
+
+def _overlays(overlays: Sequence[OverlayView]) -> Table:
+    """What Karpenter is told, one line an overlay."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("NodeOverlay", "tells Karpenter", "of"):
+        table.add_column(name, no_wrap=True)
+    for one in overlays:
+        table.add_row(one.name, told(one), where(one))
     return table
 
 

@@ -1,6 +1,8 @@
 """Can the demo say something that is not so? Its recorded reports, its claims, and a controller that cannot write."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -8,13 +10,17 @@ import pytest
 
 from reconciler.runtime.transport import Response
 from reconciler.sandbox.clock import run_virtual
+from reconciler.sandbox.cluster import Sandbox
 from reconciler.sandbox.faults import Answer
 from scripts.demo import probes
+from scripts.demo.arrivals import Arrivals
 from scripts.demo.board import NotSo
 from scripts.demo.calls import Call, in_words, until_patched
-from scripts.demo.company import company
+from scripts.demo.company import Company, company
+from scripts.demo.overlay_story import OverlayStory
 from scripts.demo.record import recorded
 from scripts.demo.sandbox_stage import sandbox_stage
+from scripts.demo.sharing_story import SharingStory
 from scripts.demo.stage import CONTROLLER
 from scripts.demo.story import Story
 from scripts.demo.telling import Telling
@@ -53,6 +59,60 @@ def test_the_story_does_not_go_on_when_the_controller_cannot_write(tmp_path: Pat
                 await Story(everybody, Telling(), None, anyio.sleep).play()
 
     run_virtual(main)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "why"),
+    [
+        ("POST", "/nodeoverlays", "NodeOverlays are written"),
+        ("PATCH", "/api/v1/nodes/dev-1", "dev-1 is open"),
+    ],
+)
+def test_the_later_chapters_do_not_go_on_without_what_they_tell_of(
+    tmp_path: Path, method: str, path: str, why: str
+) -> None:
+    """Overlays that are not written, and a node that is not labelled."""
+
+    async def main() -> None:
+        async with sharing_cluster(tmp_path) as (sandbox, everybody):
+            sandbox.faults.add(Answer(Response(403, b"no")), user=CONTROLLER, method=method, path=path)
+            with pytest.raises(NotSo, match=why):
+                await play_sharing(everybody, Telling())
+
+    run_virtual(main)
+
+
+def test_overlays_that_tell_other_figures_are_told_to_be_so(tmp_path: Path) -> None:
+    """Before any probe has answered Karpenter is told less than these nodes will have in the end."""
+
+    async def main() -> Telling:
+        async with sharing_cluster(tmp_path) as (_, everybody):
+            telling = Telling()
+            await play_sharing(everybody, telling)
+            return telling
+
+    telling = run_virtual(main)
+    assert [each.partition(",")[0] for each in telling.broken] == [
+        "a NodeOverlay says veriff.com/gpu-memory 14562Mi on g4dn.xlarge",
+        "a NodeOverlay says veriff.com/gpu-memory 21713Mi on g5.xlarge",
+    ]
+
+
+@asynccontextmanager
+async def sharing_cluster(folder: Path) -> AsyncIterator[tuple[Sandbox, Company]]:
+    """Without AWS, and without the nodes of the chapters before."""
+    async with (
+        sandbox_stage(probes.runtime(None), folder) as stage,
+        company(stage, {"GPU_RECONCILER_AWS__ENABLED": "false"}) as everybody,
+    ):
+        yield stage.sandbox, everybody
+
+
+async def play_sharing(everybody: Company, telling: Telling) -> None:
+    """The chapters on overlays and on sharing."""
+    arrivals = Arrivals(everybody, telling, None)
+    await OverlayStory(everybody, telling, arrivals, anyio.sleep).play()
+    await SharingStory(everybody, telling, arrivals, anyio.sleep).play()
 
 
 def test_calls_are_told_by_what_they_did_and_counted_up_to_the_figure() -> None:

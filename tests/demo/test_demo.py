@@ -1,6 +1,7 @@
 """Does the demo take its story's path, tell the truth, and leave nothing behind?"""
 
 import json
+import re
 import signal
 import urllib.request
 from pathlib import Path
@@ -35,6 +36,9 @@ def test_it_plays_its_story_and_stays_up_until_it_is_interrupted(tmp_path: Path)
         "gpu-radeon": None,
         "gpu-a100-mig": None,
         "gpu-blind": None,
+        "dev-1": "14880Mi",
+        "production-1": "22701Mi",
+        "dev-2": "14880Mi",
     }
     assert (ended.code, ended.left, kubeconfig.exists()) == (0, (), False)
     assert_is_a_picture_of_the_end(picture.read_text())
@@ -51,10 +55,12 @@ def advertised_by_the_server_of(kubeconfig: Path) -> dict[str, str | None]:
 
 
 def assert_is_a_picture_of_the_end(svg: str) -> None:
-    """It shows the full node, and a page that shows it loads nothing from elsewhere."""
+    """It shows the full node, slices and overlays, and a page that shows it loads nothing from elsewhere."""
     words = "".join(ElementTree.fromstring(svg).itertext()).replace("\xa0", " ")
     assert "gpu-l4-eighth" in words
     assert "2496/2530" in words
+    assert re.search(r"4/4 +ts-4", words)
+    assert re.search(r"gpu-reconciler-memory-14880mi +veriff.com/gpu-memory 14880Mi +g4dn.xlarge", words)
     assert "url(http" not in svg
 
 

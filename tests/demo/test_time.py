@@ -32,5 +32,5 @@ def test_all_waits_and_pauses_take_less_than_half_of_it(tmp_path: Path) -> None:
             return telling.seconds, telling.kept, telling.broken
 
     seconds, kept, broken = run_virtual(main)
-    assert (kept, broken) == (18, [])
+    assert (kept, broken) == (30, [])
     assert seconds < SCHEDULED
