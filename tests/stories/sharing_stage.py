@@ -6,14 +6,15 @@ from dataclasses import replace
 
 from reconciler.kube.shipped_profiles import contents
 from reconciler.model import names
-from reconciler.model.policy import SlicingPolicy, SlicingRule
+from reconciler.model.policy import CapacityPolicy, SlicingPolicy, SlicingRule
 from reconciler.model.sharing import Replicas, Wanted
 from reconciler.sandbox.encoding import Json
+from reconciler.sandbox.kinds import PODS
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.plugin_chart import PluginChart
 from reconciler.sandbox.plugin_script import PluginScript
-from tests.stories import gpus
-from tests.stories.stage import Stage, stage
+from tests.stories import gpus as machines
+from tests.stories.stage import OURS, Stage, stage
 
 STARTUP = f"{names.STARTUP_TAINT}=:NoSchedule"
 FOUR = SlicingPolicy(rules=(SlicingRule(Replicas(4)),))
@@ -30,23 +31,57 @@ def ruled(wanted: Wanted, **knobs: object) -> SlicingPolicy:
 
 
 def shared_machine(
-    kind: str = "g4dn.xlarge", *, taints: tuple[str, ...] = (STARTUP,), script: PluginScript | None = None
+    kind: str = "g4dn.xlarge",
+    *,
+    gpus: int = 1,
+    taints: tuple[str, ...] = (STARTUP,),
+    labels: Mapping[str, str] | None = None,
+    script: PluginScript | None = None,
 ) -> Machine:
     """A machine whose GPUs a plugin's pod advertises."""
-    return replace(gpus.machine(kind, taints=taints), plugin=script or PluginScript())
+    found = machines.machine(kind, gpus=gpus, taints=taints, labels=labels)
+    return replace(found, plugin=script or PluginScript())
 
 
 @asynccontextmanager
 async def sharing_stage(
-    policy: SlicingPolicy = FOUR, *, configs: Mapping[str, str] | None = None, chart: PluginChart | None = None
+    policy: SlicingPolicy = FOUR,
+    *,
+    configs: Mapping[str, str] | None = None,
+    chart: PluginChart = CHART,
+    capacity: CapacityPolicy | None = None,
+    seed: int = 0,
+    start: bool = True,
 ) -> AsyncIterator[Stage]:
-    """`configs`: the plugin's ConfigMap where it is not the one that we ship."""
-    async with stage(slicing=policy, start=False) as play:
-        await play.sandbox.install_device_plugin(chart or CHART)
-        if (chart or CHART).external:
-            await play.sandbox.put_configmap("nvidia-device-plugin", "gpu-profiles", configs or contents())
-        await play.start()
+    """`configs`: the plugin's ConfigMap where it is not the one that we ship; pods have it mounted by the time."""
+    async with stage(slicing=policy, policy=capacity, seed=seed, start=False) as play:
+        await play.sandbox.install_device_plugin(chart)
+        if chart.external:
+            await play.sandbox.put_configmap(chart.namespace, chart.external, configs or contents())
+        if start:
+            await play.start()
         yield play
+
+
+async def anew(play: Stage, policy: SlicingPolicy) -> None:
+    """The controller is stopped and started with other rules."""
+    play.replicas[OURS].kill()
+    play.slicing = policy
+    await play.start()
+
+
+async def gpu_pod(play: Stage, name: str, *, resource: str = names.GPU_RESOURCE, amount: int = 1) -> None:
+    """A pod that wants GPUs and tolerates nothing of ours."""
+    amounts = {resource: str(amount)}
+    container = {"name": "main", "image": "app", "resources": {"requests": amounts, "limits": amounts}}
+    await play.admin.create(PODS, "default", {"metadata": {"name": name}, "spec": {"containers": [container]}})
+
+
+def refused(play: Stage) -> list[str]:
+    """Pods that came to a node whose kubelet had no device for them."""
+    pods = play.sandbox.store.all(PODS)
+    why = [(pod["metadata"]["name"], str(pod["status"].get("reason", ""))) for pod in pods]
+    return [f"{name}: {reason}" for name, reason in why if reason.startswith(("UnexpectedAdmissionError", "OutOf"))]
 
 
 def shares(play: Stage, name: str = "a") -> str:
