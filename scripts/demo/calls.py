@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
@@ -37,13 +37,26 @@ class Counted:
     def __init__(self, transport: Transport) -> None:
         self.calls: list[Call] = []
         self._transport = transport
+        self._answered = anyio.Event()
 
     async def send(self, request: Request) -> Response:
         response = await self._transport.send(request)
         match = _PATH.fullmatch(request.path)
         if request.method != "GET" or (match is not None and match["name"] is not None):
             self.calls.append(Call(anyio.current_time(), request.method, request.path, response.status))
+            self._answered.set()
         return response
+
+    async def since(self, place: int, enough: Callable[[Sequence[Call]], object], seconds: float = 5.0) -> list[Call]:
+        """The calls from that place on, once they are enough, or when the time is over.
+
+        What a call does may be seen in the cluster before its answer is here.
+        """
+        with anyio.move_on_after(seconds):
+            while not enough(self.calls[place:]):
+                self._answered = anyio.Event()
+                await self._answered.wait()
+        return self.calls[place:]
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
         return self._stream(request)
@@ -63,6 +76,15 @@ def in_words(calls: Iterable[Call]) -> str:
 def until_patched(calls: Sequence[Call], node: str) -> Sequence[Call]:
     """The calls up to the first that wrote this node's status, that one included; all where there was none."""
     for place, call in enumerate(calls, start=1):
-        if call.method == "PATCH" and call.path == f"/api/v1/nodes/{node}/status":
+        if _patches(call, node):
             return calls[:place]
     return calls
+
+
+def patched(calls: Iterable[Call], node: str) -> bool:
+    """Whether one of them wrote this node's status."""
+    return any(_patches(call, node) for call in calls)
+
+
+def _patches(call: Call, node: str) -> bool:
+    return call.method == "PATCH" and call.path == f"/api/v1/nodes/{node}/status"

@@ -16,6 +16,7 @@ from scripts.demo.telling import Telling
 
 _OVERLAYS = 3
 """Memory for each of two types, and slices for both in one NodePool."""
+_WRITE = "POST nodeoverlays"
 
 
 @dataclass(slots=True)

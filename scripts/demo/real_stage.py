@@ -1,5 +1,6 @@
 """How is the story played on the real thing? etcd, API server, scheduler and controllers, and the sandbox's kubelets.
 
+The device plugin's pods are the real DaemonSet's; what runs in them is the sandbox's too, and Karpenter does not run.
 The controller comes with the ServiceAccount and the rights of deploy/manifests, and through the HTTP door.
 """
 

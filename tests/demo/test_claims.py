@@ -8,14 +8,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reconciler.runtime.transport import Response
+from reconciler.runtime.transport import Request, Response
 from reconciler.sandbox.clock import run_virtual
 from reconciler.sandbox.cluster import Sandbox
-from reconciler.sandbox.faults import Answer
+from reconciler.sandbox.faults import Answer, Late
 from scripts.demo import probes
 from scripts.demo.arrivals import Arrivals
 from scripts.demo.board import NotSo
-from scripts.demo.calls import Call, in_words, until_patched
+from scripts.demo.calls import Call, Counted, in_words, patched, until_patched
 from scripts.demo.company import Company, company
 from scripts.demo.overlay_story import OverlayStory
 from scripts.demo.record import recorded
@@ -127,3 +127,20 @@ def test_calls_are_told_by_what_they_did_and_counted_up_to_the_figure() -> None:
     assert in_words(calls) == "1 POST jobs, 2 PATCH nodes/status, 1 PATCH nodes"
     assert until_patched(calls, "a") == calls[:3]
     assert in_words([]) == "none"
+    assert [patched(calls, "a"), patched(calls[:2], "a")] == [True, False]
+
+
+def test_a_call_is_waited_for_whose_effect_is_seen_before_its_answer(tmp_path: Path) -> None:
+    """Else a claim on what it took would be about nothing; a call that never comes is waited for a while only."""
+
+    async def main() -> list[str]:
+        async with sandbox_stage(probes.runtime(None), tmp_path) as stage:
+            stage.sandbox.faults.add(Late(1.0), user=CONTROLLER)
+            calls = Counted(stage.transport(CONTROLLER))
+            async with anyio.create_task_group() as group:
+                group.start_soon(calls.send, Request("GET", "/api/v1/nodes/a"))
+                found = await calls.since(0, len)
+            assert await calls.since(1, len) == []
+            return [str(call) for call in found]
+
+    assert run_virtual(main) == ["GET nodes"]
