@@ -52,7 +52,7 @@ def explain(
     else:
         found = _from_file(file, settings, pod)
     if not found and file is not None:
-        end(WRONG, f"{file} holds no Node; expected the output of: kubectl get nodes,pods -A -o json")
+        end(WRONG, f"{file} holds no Node; expected the output of: kubectl get nodes,pods,configmaps -A -o json")
     chosen = [one for one in found if every or one.node == node]
     if not chosen and not every:
         known = ", ".join(one.node for one in found[:10]) or "none"
@@ -99,7 +99,7 @@ def _print(found: Sequence[Explanation]) -> None:
         say(f"{one.node} ({one.instance_type or 'no instance type'})")
         say(f"  {one.resource}: {figure}, source {one.source.value}, reason {one.reason.value}")
         say(f"  {one.because}")
-        if one.shared:
+        if one.sharing.said:
             say(f"  sharing: {one.sharing.profile or 'no profile'}, reason {one.sharing.reason.value}")
             say(f"  {one.sharing.because}")
         for opinion in one.opinions:

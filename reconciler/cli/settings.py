@@ -1,6 +1,7 @@
 """Which settings are in force, and where does each come from?"""
 
 import json
+import sys
 
 import typer
 from rich.console import Console
@@ -9,6 +10,9 @@ from rich.text import Text
 
 from reconciler.cli.base import Config, Output, app, settings_of
 from reconciler.settings.effective import effective
+
+_UNBROKEN = 10_000
+"""Columns."""
 
 
 @app.command("settings")
@@ -22,4 +26,5 @@ def show_settings(config: Config = None, output: Output = "text") -> None:
     table = Table("setting", "value", "source", box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell) for cell in (row.name, row.value, row.source)))  # a plain str would be markup
-    Console(soft_wrap=True).print(table)
+    # Without a terminal (kubectl exec, a pipe) a line may be as long as it is: nobody reads half a name.
+    Console(soft_wrap=True, width=None if sys.stdout.isatty() else _UNBROKEN).print(table)

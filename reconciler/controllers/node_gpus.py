@@ -65,7 +65,7 @@ class NodeGpus:
             self._ask_type(node.instance_type)
         decision = nodes.decide(facts, self._policy, self._clock.now())
         plan = decision.plan
-        self._observer.planned(node, plan, decision.sharing.reason)
+        self._observer.planned(node, plan, decision.sharing.reason if decision.sharing.said else None)
         outcomes = await self._actuator.apply(plan.actions)
         self._echoes.wrote(node, facts.memory.probe, plan.actions, outcomes)
         lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
@@ -107,7 +107,7 @@ def _notes(decision: NodeDecision, lost: list[Lost]) -> tuple[tuple[str, object]
     plan = decision.plan
     notes: tuple[tuple[str, object], ...] = (
         ("reason", plan.reason.value),
-        ("sharing", decision.sharing.reason.value),
+        *((("sharing", decision.sharing.reason.value),) if decision.sharing.said else ()),
         ("because", plan.because),
         *((("opinions", list(decision.opinions)),) if decision.opinions else ()),
         *((("claim", decision.claim.message),) if decision.claim is not None else ()),

@@ -105,6 +105,8 @@ class Actuator(Protocol):
 class Observer(Protocol):
     """Who shows the state of nodes to people: metrics, and whoever listens."""
 
-    def planned(self, node: NodeView, plan: Plan, sharing: SharingReason) -> None: ...
+    def planned(self, node: NodeView, plan: Plan, sharing: SharingReason | None) -> None:
+        """`sharing` None: there is nothing to say of it."""
+        ...
 
     def gone(self, name: NodeName) -> None: ...

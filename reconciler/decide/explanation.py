@@ -10,7 +10,7 @@ from reconciler.decide.node import NodeFacts, NodePolicy
 from reconciler.decide.slicing import SharingDecision
 from reconciler.model.node import InstanceType, NodeName, Resources
 from reconciler.model.plan import Action, Advertise
-from reconciler.model.reasons import Reason, SharingReason
+from reconciler.model.reasons import Reason
 from reconciler.model.record import Source
 
 
@@ -31,11 +31,6 @@ class Explanation:
     opinions: tuple[str, ...] = ()
     """What labels of other parties say that differs from ours."""
 
-    @property
-    def shared(self) -> bool:
-        """Whether there is anything to say of sharing."""
-        return self.sharing.reason is not SharingReason.NO_RULE
-
     def to_document(self) -> dict[str, object]:
         """The object as JSON can write it. Every action and its fields are spelled as in model/plan.py."""
         return {
@@ -46,7 +41,7 @@ class Explanation:
             "source": self.source.value,
             "reason": self.reason.value,
             "because": self.because,
-            "sharing": _sharing(self.sharing) if self.shared else None,
+            "sharing": _sharing(self.sharing) if self.sharing.said else None,
             "opinions": list(self.opinions),
             "limits": [
                 {"resource": limit.resource, "fits": limit.fits, "total": limit.total, "binds": place == 0}

@@ -71,7 +71,8 @@ def decide(facts: NodeFacts, policy: NodePolicy, now: datetime) -> NodeDecision:
     actions = capacity.in_order((*said, *gate.actions, *memory.errands))
     of_claim = _of_claim(facts, memory, sharing, policy, now)
     revisit = capacity.sooner(capacity.sooner(memory.revisit, sharing.revisit), of_claim.revisit)
-    because = memory.because(sharing.because, gate.aside)
+    # What is said of a node without a rule or a GPU is worth a word only where something of ours is withdrawn.
+    because = memory.because(sharing.because if sharing.said or sharing.actions else "", gate.aside)
     return NodeDecision(
         verdict=memory.verdict,
         sharing=sharing,

@@ -20,7 +20,7 @@ from reconciler.decide import (
 from reconciler.decide.label_owner import Owner
 from reconciler.decide.offered_profile import Fault
 from reconciler.decide.rule import Found, Undecided
-from reconciler.decide.sharing_answer import Answer, Voice
+from reconciler.decide.sharing_answer import UNSAID, Answer, Voice
 from reconciler.decide.sharing_facts import SharingFacts
 from reconciler.decide.switching import Switch
 from reconciler.decide.verdict import IN_THE_DARK, NOT_OURS, SILENT
@@ -49,6 +49,11 @@ class SharingDecision:
     """Look again after this time, when no event is expected to tell."""
     holds: str = ""
     """Why the startup taint must stay, as a clause that begins with "until"; empty where it may go."""
+
+    @property
+    def said(self) -> bool:
+        """Whether there is anything to say of the node's sharing: a rule is for it, and it has GPUs of NVIDIA's."""
+        return self.reason not in UNSAID
 
 
 def decide(facts: SharingFacts, policy: SlicingPolicy, now: datetime) -> SharingDecision:

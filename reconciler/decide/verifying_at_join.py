@@ -7,13 +7,25 @@ from reconciler.decide import verifying
 from reconciler.model import names
 from reconciler.model.node import Condition, NodeView
 from reconciler.model.plan import Advertise, Announce
-from reconciler.model.reasons import Reason
+from reconciler.model.reasons import Reason, SharingReason
 from reconciler.model.trial import RunVerification, Trial
 from reconciler.model.verification import StepName, Verification, VerifyPolicy, VerifyReason
 from reconciler.model.verification_record import Result, VerificationRecord
 
 _BY_DECISION = frozenset({Reason.MULTI_GPU, Reason.MIG, Reason.FOREIGN_VALUE})
 """The node will not advertise more than it does, and pods may use its GPUs all the same."""
+
+_LEFT_TO_OTHERS = frozenset(
+    {
+        SharingReason.HOST_PLUGIN,
+        SharingReason.MIG,
+        SharingReason.MPS,
+        SharingReason.FOREIGN_LABEL,
+        SharingReason.REVERTED,
+        SharingReason.NOT_NOW,
+    }
+)
+"""The node's sharing stays as it is, and pods may use its GPUs all the same."""
 
 _UNPROBED = frozenset({Reason.PROVISIONAL, Reason.LEARNED})
 """Something is advertised already, and the node's own probe has not answered: the driver may be loading."""
@@ -85,7 +97,7 @@ def _ready_since(node: NodeView, policy: VerifyPolicy) -> datetime | None:
         return None
     if policy.probe and memory.reason in _UNPROBED:
         return None
-    if sharing is not None and not _true(sharing):
+    if sharing is not None and not (_true(sharing) or sharing.reason in _LEFT_TO_OTHERS):
         return None
     return max(memory.since, sharing.since) if sharing is not None else memory.since
 

@@ -49,7 +49,7 @@ class Metrics:
         )
         self._sharing = Gauge(
             "gpu_reconciler_node_sharing",
-            "1 for the reason that holds for the node's sharing (docs/reasons.md).",
+            "1 for the reason that holds for the node's sharing (docs/sharing.md).",
             ["node", "instance_type", "reason"],
             registry=self.registry,
         )
@@ -99,7 +99,7 @@ class Metrics:
     def synced(self, complete: bool) -> None:
         self._synced.set(complete)
 
-    def planned(self, node: NodeView, plan: Plan, sharing: SharingReason) -> None:
+    def planned(self, node: NodeView, plan: Plan, sharing: SharingReason | None = None) -> None:
         """Show the node as this plan leaves it."""
         for action in plan.actions:
             self._actions.labels(type(action).__name__).inc()
@@ -107,12 +107,12 @@ class Metrics:
         kind = node.instance_type or ""
         advertised = (node.name, kind, record.source.value if record else "none")
         verdict = (node.name, kind, plan.reason.value)
-        shares = (node.name, kind, sharing.value)
+        shares = () if sharing is None else (node.name, kind, sharing.value)
         if self._shown.get(node.name) != (advertised, verdict, shares):
             self.gone(node.name)
             self._shown[node.name] = (advertised, verdict, shares)
             self._verdict.labels(*verdict).set(1)
-            if sharing is not SharingReason.NO_RULE:
+            if shares:
                 self._sharing.labels(*shares).set(1)
         mib = (record.advertised_mib or 0) if record else 0
         self._advertised.labels(*advertised).set(mib * quantity.MIB)
@@ -132,7 +132,7 @@ class Metrics:
             advertised, verdict, shares = shown
             self._advertised.remove(*advertised)
             self._verdict.remove(*verdict)
-            if shares[-1] != SharingReason.NO_RULE.value:
+            if shares:
                 self._sharing.remove(*shares)
 
     def watching(self, read: Callable[[], Iterable[Watched]]) -> None:

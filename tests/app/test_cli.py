@@ -224,3 +224,10 @@ def test_a_setting_is_shown_letter_by_letter_and_not_as_markup(value: str, monke
     assert result.exit_code == 0
     [line] = [line for line in result.stdout.splitlines() if line.startswith("kubernetes.context")]
     assert line.split()[1] == value
+
+
+def test_settings_are_printed_whole_where_there_is_no_terminal() -> None:
+    """As through `kubectl exec`: names and values are copied from there."""
+    ran = CliRunner().invoke(app, ["settings"])
+
+    assert "app.kubernetes.io/name=nvidia-device-plugin" in ran.output

@@ -6,7 +6,8 @@ from datetime import timedelta
 from reconciler.decide.capacity import plan
 from reconciler.decide.node import NodeFacts, NodePolicy, decide
 from reconciler.model import names
-from reconciler.model.node import Taint
+from reconciler.model.gpu import NoGpu
+from reconciler.model.node import InstanceType, Taint
 from reconciler.model.plan import Advertise, ClearTaint, SetTaint
 from reconciler.model.policy import CapacityPolicy, MultiGpu, SlicingPolicy, SlicingRule
 from reconciler.model.reasons import SharingReason
@@ -72,3 +73,12 @@ def test_where_nothing_will_be_advertised_slices_by_memory_are_not_waited_for() 
 
     assert decision.sharing.reason is not SharingReason.AWAITING_MEMORY
     assert decision.sharing.profile == "ts-3"
+
+
+def test_of_a_node_that_no_rule_is_for_or_that_has_no_gpu_sharing_says_nothing() -> None:
+    plain = decide(NodeFacts(facts_of(node(), spec=T4.spec())), NodePolicy(MEMORY, SlicingPolicy()), NOW)
+    assert not plain.sharing.said
+    assert "rule" not in plain.plan.because
+
+    bare = NodeFacts(facts_of(node("m5.large", capacity={"cpu": 2000}), spec=NoGpu(InstanceType("m5.large"))))
+    assert decide(bare, FOUR, NOW).plan.because == "m5.large has no GPU"

@@ -72,6 +72,7 @@ ROWS = [
     Row("learned", node(condition=condition("Learned", true=True)), None, [], "conditions are not True"),
     Row("all that is", node(condition=condition("Learned", true=True)), None, ["order"], "is ready", UNPROBED),
     Row("switching", node(sharing_condition=sharing(SharingReason.SWITCHING, true=False)), None, [], "are not True"),
+    Row("left", node(sharing_condition=sharing(SharingReason.FOREIGN_LABEL, true=False)), None, ["order"], "is ready"),
     Row("sliced", node(sharing_condition=sharing(SharingReason.SLICED)), None, ["order"], "is ready"),
     Row("just now", READY, None, [], "have just become True", now=AT + timedelta(seconds=5)),
     Row("in the future", READY, None, [], "have just become True", now=AT - timedelta(days=1)),

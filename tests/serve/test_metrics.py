@@ -29,7 +29,7 @@ def lines(metrics: Metrics, family: str) -> list[str]:
 def test_a_node_shows_the_bytes_that_its_record_says_and_its_source() -> None:
     metrics = Metrics()
     record = CapacityRecord("example.com/gpu-memory", 14910, Source.NVML)
-    metrics.planned(replace(NODE, record=record), Plan(Reason.VERIFIED, "well"), SharingReason.NO_RULE)
+    metrics.planned(replace(NODE, record=record), Plan(Reason.VERIFIED, "well"))
 
     [line] = lines(metrics, "gpu_reconciler_node_advertised_bytes")
     assert line == (
@@ -39,8 +39,8 @@ def test_a_node_shows_the_bytes_that_its_record_says_and_its_source() -> None:
 
 def test_a_new_verdict_replaces_the_old_one() -> None:
     metrics = Metrics()
-    metrics.planned(NODE, Plan(Reason.PROVISIONAL, "soon"), SharingReason.NO_RULE)
-    metrics.planned(NODE, Plan(Reason.VERIFIED, "now"), SharingReason.NO_RULE)
+    metrics.planned(NODE, Plan(Reason.PROVISIONAL, "soon"))
+    metrics.planned(NODE, Plan(Reason.VERIFIED, "now"))
 
     [line] = lines(metrics, "gpu_reconciler_node_verdict")
     assert 'reason="Verified"' in line
@@ -48,7 +48,7 @@ def test_a_new_verdict_replaces_the_old_one() -> None:
 
 def test_a_node_that_is_gone_leaves_no_series() -> None:
     metrics = Metrics()
-    metrics.planned(NODE, Plan(Reason.VERIFIED, "well"), SharingReason.NO_RULE)
+    metrics.planned(NODE, Plan(Reason.VERIFIED, "well"))
     metrics.gone(NODE.name)
     metrics.gone(NODE.name)
 
@@ -58,7 +58,7 @@ def test_a_node_that_is_gone_leaves_no_series() -> None:
 
 def test_planned_actions_are_counted_by_kind() -> None:
     metrics = Metrics()
-    metrics.planned(NODE, Plan(Reason.PROVISIONAL, "soon", (Advertise(NODE.key), Advertise(NODE.key))), SharingReason.NO_RULE)
+    metrics.planned(NODE, Plan(Reason.PROVISIONAL, "soon", (Advertise(NODE.key), Advertise(NODE.key))))
 
     assert 'gpu_reconciler_planned_actions_total{kind="Advertise"} 2.0' in metrics.text().decode()
 
@@ -67,7 +67,7 @@ def test_a_replica_that_ceases_to_lead_shows_no_node_any_more() -> None:
     """Its verdicts would stand for ever, and alerts with them, while the new leader says otherwise."""
     metrics = Metrics()
     metrics.leading(True)
-    metrics.planned(NODE, Plan(Reason.NO_NVML, "bad"), SharingReason.NO_RULE)
+    metrics.planned(NODE, Plan(Reason.NO_NVML, "bad"))
     metrics.leading(False)
 
     assert lines(metrics, "gpu_reconciler_node_verdict") == []
@@ -80,5 +80,5 @@ def test_a_nodes_sharing_shows_while_a_rule_is_for_it() -> None:
     [line] = lines(metrics, "gpu_reconciler_node_sharing")
     assert line == 'gpu_reconciler_node_sharing{instance_type="g4dn.xlarge",node="a",reason="Sliced"} 1.0'
 
-    metrics.planned(NODE, Plan(Reason.VERIFIED, "well"), SharingReason.NO_RULE)
+    metrics.planned(NODE, Plan(Reason.VERIFIED, "well"))
     assert lines(metrics, "gpu_reconciler_node_sharing") == []
