@@ -72,7 +72,8 @@ class Kubelet:
         fixed = self._machine.fixed_devices
         if anyio.current_time() - self._began >= self._machine.device_delay:
             return {name: (count, count) for name, count in fixed.items()}
-        return {name: (count, 0) for name, count in fixed.items() if name in self._known_devices}
+        # As in device_manager.py: a kubelet that starts anew knows names and no devices.
+        return {name: (0, 0) for name in fixed if name in self._known_devices}
 
     def _here(self) -> Json | None:
         return self._node.get("", self._name)

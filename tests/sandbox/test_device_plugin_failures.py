@@ -22,8 +22,6 @@ from tests.sandbox.plugin_stories import (
 )
 from tests.sandbox.stories import virtual
 
-SHARED = f"{GPU}.shared"
-
 
 @virtual
 async def test_a_key_that_is_not_there_ends_the_sidecar_and_the_old_config_is_served_on() -> None:

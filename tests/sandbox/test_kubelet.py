@@ -48,15 +48,15 @@ async def test_a_lease_is_renewed_and_the_status_is_written_every_five_minutes()
 
 
 @virtual
-async def test_a_restarted_kubelet_keeps_devices_in_capacity_until_their_plugin_is_back() -> None:
-    """capacity 1, allocatable 0: and a pod that asks for one then is refused for good."""
+async def test_a_restarted_kubelet_has_no_devices_until_their_plugin_is_back() -> None:
+    """Both are 0, and a pod that asks for one then is refused for good."""
     async with Sandbox() as sandbox:
         await sandbox.add_node("n")
         await anyio.sleep(10)
         await sandbox.restart_kubelet("n", device_delay=30.0)
         await anyio.sleep(5)
         status = node(sandbox, "n")["status"]
-        assert (status["capacity"]["nvidia.com/gpu"], status["allocatable"]["nvidia.com/gpu"]) == ("1", "0")
+        assert (status["capacity"]["nvidia.com/gpu"], status["allocatable"]["nvidia.com/gpu"]) == ("0", "0")
         await sandbox.admin.create(PODS, "default", pod("p", {"nvidia.com/gpu": "1"}, nodeName="n"))
         await anyio.sleep(1)
         assert phase(sandbox, "p") == ("Failed", "UnexpectedAdmissionError")
