@@ -31,6 +31,9 @@ KEY = "overlays"
 ECHO = 1.0
 """Seconds that our own writes have to come back by the watch: until they do they look undone."""
 
+_OVER = 0.001
+"""Seconds. What is left of a wait may be less than a clock tells apart, and would be waited for again and again."""
+
 
 class NodePools(Protocol):
     def views(self) -> Collection[NodePoolView]: ...
@@ -116,16 +119,17 @@ class Overlays:
     async def reconcile(self, key: str) -> Pass:
         """One turn, the same for every key. Raises what the doors raise; the worker knows what follows."""
         left = self._echoed - anyio.current_time()
-        if left > 0:
+        if left > _OVER:
             return Pass(timedelta(seconds=left), quiet=True)
         plan = self.decide()
         self._observer.overlays(plan)
         news = [finding for finding in plan.findings if finding not in self._told]
         lost: list[Outcome] = []
         if self._actuator is not None:
-            if plan.actions:
-                self._echoed = anyio.current_time() + ECHO
             outcomes = await self._actuator.apply(plan.actions)
+            if plan.actions:
+                # Not where it raised: the worker's wait, which grows, is long enough, and a quiet pass would end it.
+                self._echoed = anyio.current_time() + ECHO
             lost = [outcome for outcome in outcomes if isinstance(outcome, Lost)]
             await self._tell(self._actuator, news)
         quiet = not news and (not plan.actions or (self._actuator is None and plan.actions == self._announced))

@@ -9,6 +9,7 @@ from reconciler.model.node import NodeName, NodeView
 from reconciler.model.trial import RunVerification, Trial
 from reconciler.model.verification import VerifyPolicy
 from reconciler.runtime.clock import Clock
+from reconciler.runtime.errors import Forbidden, Rejected
 from reconciler.runtime.worker import Pass
 
 
@@ -45,11 +46,18 @@ class NodeVerification:
         plan = self.plan(node)
         if plan.order is not None:
             await self._jobs.run(plan.order)
-        # One after the other: an event that could not be told must be due again, so nothing may remember it.
+        # One after the other: an event that could not be told now must be due again, so nothing may remember it.
+        untold: Forbidden | Rejected | None = None
         if plan.tell is not None:
-            await self._actuator.apply([plan.tell])
+            try:
+                await self._actuator.apply([plan.tell])
+            except (Forbidden, Rejected) as error:
+                # It never will be told, and the node must remember, or a new Job follows each one that is cleared away.
+                untold = error
         if plan.write is not None:
             await self._actuator.apply([plan.write])
+        if untold is not None:
+            raise untold
         return Pass(revisit=plan.revisit, notes=(("because", plan.because),), quiet=plan.quiet)
 
     def plan(self, node: NodeView) -> JoinPlan:

@@ -9,7 +9,7 @@ from reconciler.model.overlay import OverlayPolicy
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.faults import Drop
 from reconciler.sandbox.kinds import NODECLAIMS, NODEOVERLAYS, NODEPOOLS
-from reconciler.sandbox.mishaps import FORBIDDEN
+from reconciler.sandbox.mishaps import ERROR_500, FORBIDDEN
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
 from tests.stories.overlay_stage import (
@@ -135,6 +135,15 @@ async def test_the_kinds_may_come_one_by_one_and_nodepools_may_vanish_without_ta
         await anyio.sleep(600)
         assert play.replicas[OURS].controller.pools.views() == []
         assert set(standing(play)) == {"g4dn.xlarge", "g5.xlarge"}
+
+
+@virtual
+async def test_a_server_that_cannot_write_them_is_asked_less_and_less_often() -> None:
+    async with overlay_stage() as play:
+        play.faults.add(ERROR_500, user=OURS, method="POST", path="/nodeoverlays")
+        await make_pool(play)
+        await anyio.sleep(600)
+        assert 5 < len(overlay_writes(play)) < 30
 
 
 @pytest.mark.parametrize("dies_with", range(10, 24))

@@ -17,6 +17,7 @@ from reconciler.model.verification_record import Result, VerificationRecord
 from reconciler.runtime.transport import Response
 from reconciler.sandbox.faults import Answer
 from reconciler.sandbox.kinds import EVENTS, NODES, PODS
+from reconciler.sandbox.mishaps import FORBIDDEN
 from reconciler.sandbox.nvml_double import A10G, T4
 from tests.stories import gpus
 from tests.stories.person import person
@@ -202,6 +203,18 @@ async def test_an_event_that_could_not_be_told_is_told_before_the_node_remembers
         play.faults.remove(rule)
         await anyio.sleep(120)
         assert (loop.result(), loop.events()) == (Result.FAILED, ["PodNotVerified"])
+
+
+@virtual
+async def test_where_events_may_not_be_written_the_node_remembers_all_the_same() -> None:
+    """Else each Job that its own lifetime ends is followed by another one, and each takes a GPU."""
+    async with verifying() as (play, loop):
+        await play.sandbox.add_node("a", gpus.machine())
+        await anyio.sleep(12)
+        play.answers["a"] = gpus.report(A10G)
+        play.faults.add(FORBIDDEN, user=OURS, method="POST", path="/events")
+        await anyio.sleep(3600)
+        assert (loop.result(), loop.made, loop.events()) == (Result.FAILED, 1, [])
 
 
 @virtual
