@@ -16,8 +16,10 @@ from scripts.demo.overlays import told, where
 from scripts.demo.telling import Line, Telling
 
 BAR = 24
-NARROW = 128
-"""Below so many columns bars are short and the source is told by their colour alone."""
+NARROW, TINY = 128, 104
+"""Below NARROW columns bars are short and the source is told by their colour alone; below TINY what else can be spared
+goes."""
+_RIGHT = ("MiB", "pods", "slots")
 LOW = 30
 """Below so many lines there is room for nodes and sentences only."""
 _COLOURS = {Source.NVML: "green", Source.NONE: "bright_black"}
@@ -30,7 +32,7 @@ def view(company: Company, telling: Telling, width: int, height: int) -> Rendera
     places = {member.name: place for place, member in enumerate(EVERYONE)}
     nodes = sorted(company.board.nodes.all(), key=lambda node: (places.get(node.name, len(places)), node.name))
     title = f"{company.board.resource} on {company.stage.title}, {telling.seconds:.0f} s"
-    shown: list[RenderableType] = [_nodes(company, nodes, narrow=width < NARROW)]
+    shown: list[RenderableType] = [_nodes(company, nodes, width)]
     left = height - len(nodes) - 3
     overlays = company.board.overlays()
     if overlays and height >= LOW:
@@ -39,19 +41,17 @@ def view(company: Company, telling: Telling, width: int, height: int) -> Rendera
     return Group(Panel(Group(*shown), title=title, border_style="cyan"), *_log(telling.lines, width, max(3, left)))
 
 
-def _nodes(company: Company, nodes: Sequence[NodeView], *, narrow: bool) -> Table:
+def _nodes(company: Company, nodes: Sequence[NodeView], width: int) -> Table:
     """One line a node. Bars have one scale, so that a small GPU is a short bar."""
     board, explanations = company.board, company.explanations()
+    spared = {"source"} if width < NARROW else set()
+    spared |= {"type", "pods"} if width < TINY else set()
+    headers = {"bar": Text.assemble(("held", _HELD), " of ", ("advertised", _COLOURS[Source.NVML]))}
     table = Table(box=None, expand=True, pad_edge=False)
-    for name in ("node", "type"):
-        table.add_column(name, no_wrap=True)
-    table.add_column(Text.assemble(("held", _HELD), " of ", ("advertised", _COLOURS[Source.NVML])), no_wrap=True)
-    for name in ("MiB", "pods", "slots"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("profile", no_wrap=True)
-    if not narrow:
-        table.add_column("source", no_wrap=True)
-    table.add_column("reason", no_wrap=True)
+    columns = ("node", "type", "bar", "MiB", "pods", "slots", "profile", "source", "reason")
+    shown = [name for name in columns if name not in spared]
+    for name in shown:
+        table.add_column(headers.get(name, name), justify="right" if name in _RIGHT else "left", no_wrap=True)
     largest = max((board.mib(node.name) or 0 for node in nodes), default=0)
     for node in nodes:
         explanation, record = explanations.get(node.name), board.record(node.name)
@@ -63,20 +63,18 @@ def _nodes(company: Company, nodes: Sequence[NodeView], *, narrow: bool) -> Tabl
         if sharing is not None and sharing.status != "True":
             reasons.append(sharing.reason)
         taken, offers = board.slots(node.name)
-        cells: list[RenderableType] = [
-            Text(node.name, "dim" if node.has_startup_taint else "bold"),
-            str(node.instance_type or ""),
-            _bar(mib, held, largest, BAR // 2 if narrow else BAR, colour),
-            "-" if mib is None else f"{held}/{mib}",
-            f"{len(board.pods_on(node.name))}/{node.allocatable.get('pods', 0)}",
-            f"{taken}/{offers}",
-            board.profile(node.name),
-            Text(source.value, colour),
-            ", ".join([*reasons, *(["closed"] if node.has_startup_taint else [])]),
-        ]
-        if narrow:
-            del cells[7]
-        table.add_row(*cells)
+        cells: dict[str, RenderableType] = {
+            "node": Text(node.name, "dim" if node.has_startup_taint else "bold"),
+            "type": str(node.instance_type or ""),
+            "bar": _bar(mib, held, largest, BAR // 2 if width < NARROW else BAR, colour),
+            "MiB": "-" if mib is None else f"{held}/{mib}",
+            "pods": f"{len(board.pods_on(node.name))}/{node.allocatable.get('pods', 0)}",
+            "slots": f"{taken}/{offers}",
+            "profile": board.profile(node.name),
+            "source": Text(source.value, colour),
+            "reason": ", ".join([*reasons, *(["closed"] if node.has_startup_taint else [])]),
+        }
+        table.add_row(*(cells[name] for name in shown))
     return table
 
 
