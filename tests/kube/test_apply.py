@@ -4,15 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import anyio
 import pytest
 
-from reconciler.kube.apply import KubeActuator, Rehearsal
+from reconciler.kube.apply import Rehearsal
 from reconciler.kube.fence import NotLeader
-from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model import names
 from reconciler.model.gpu import LearnedFigure
-from reconciler.model.node import Condition, InstanceType, NodeKey, NodeName, Taint
+from reconciler.model.node import InstanceType, NodeKey, NodeName, Taint
 from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Done, Learn, Lost, RunProbe
 from reconciler.model.reasons import Reason
 from reconciler.runtime.errors import Forbidden, Rejected, Stale, Unavailable
@@ -20,57 +18,8 @@ from reconciler.runtime.transport import Response
 from reconciler.sandbox.encoding import decode
 from reconciler.sandbox.faults import Answer, Late, Unreachable
 from reconciler.sandbox.mishaps import CONFLICT, ERROR_500_HTML, FORBIDDEN, THROTTLED
-from tests.kube.world import World, virtual
-
-MEMORY = "veriff.com/gpu-memory"
-MIB = 1 << 20
-SETTINGS = ProbeJobSettings(namespace="gpu", image="registry.example/gpu-reconciler:1")
-
-
-class Notebook:
-    """A catalog that only remembers."""
-
-    def __init__(self) -> None:
-        self.learned: list[LearnedFigure] = []
-
-    async def learn(self, figure: LearnedFigure) -> None:
-        self.learned.append(figure)
-
-
-class Acting:
-    """An actuator on a small cluster with one node."""
-
-    def __init__(self, left: float = 100.0) -> None:
-        self.world = World()
-        self.world.do("POST", "/api/v1/namespaces", {"metadata": {"name": "gpu"}})
-        self.left = left
-        self.notebook = Notebook()
-        self.actuator = KubeActuator(
-            self.world.transport, may_write=self.fence, probe=SETTINGS, catalog=self.notebook, clock=self.world.clock
-        )
-
-    def fence(self) -> float:
-        if self.left <= 0:
-            raise NotLeader("the lease is not ours (any more)")
-        return self.left
-
-    def node(self, **fields: Any) -> NodeKey:
-        made = self.world.node("n1", **fields)
-        return NodeKey(NodeName("n1"), made["metadata"]["uid"])
-
-    def read(self) -> dict[str, Any]:
-        return self.world.do("GET", "/api/v1/nodes/n1")
-
-
-STATUS = {
-    "capacity": {"cpu": "4", "foreign.io/x": "7"},
-    "allocatable": {"cpu": "3920m", "foreign.io/x": "7"},
-    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
-}
-
-
-def condition(since: datetime) -> Condition:
-    return Condition(names.CONDITION, "True", "Verified", "15079 MiB", since)
+from tests.kube.acting import MEMORY, MIB, STATUS, Acting, condition
+from tests.kube.world import virtual
 
 
 @virtual
@@ -262,117 +211,6 @@ async def test_a_missing_namespace_is_a_fault_of_the_set_up_and_not_a_lost_node(
 
     with pytest.raises(Rejected, match="namespace is missing"):
         await acting.actuator.apply([RunProbe(acting.node(), "b1", None)])
-
-
-@virtual
-async def test_the_same_words_within_the_hour_are_one_event() -> None:
-    acting = Acting()
-    action = Announce(acting.node(), Reason.MISMATCH, "EC2 and NVML disagree", warning=True)
-    for _ in range(3):
-        assert await acting.actuator.apply([action]) == [Done()]
-        await anyio.sleep(60)
-    await acting.actuator.apply([replace(action, message="other words")])
-    await anyio.sleep(3600)
-    await acting.actuator.apply([action])
-    events = acting.world.do("GET", "/api/v1/namespaces/default/events")["items"]
-
-    assert len(events) == 3
-    assert {event["involvedObject"]["uid"] for event in events} == {action.node.uid}
-    assert events[0]["type"] == "Warning"
-    assert {event["reason"] for event in events} == {"Mismatch"}
-
-
-@virtual
-async def test_a_long_node_name_and_a_long_text_make_an_event_all_the_same() -> None:
-    """Names end at 253 characters, texts at 1,024 bytes."""
-    acting = Acting()
-    key = NodeKey(NodeName("a" * 199 + "." + "b" * 53), "u")
-
-    assert await acting.actuator.apply([Announce(key, Reason.MISMATCH, "ü" * 2000)]) == [Done()]
-    event = acting.world.do("GET", "/api/v1/namespaces/default/events")["items"][0]
-
-    assert len(event["metadata"]["name"]) <= 253
-    assert ".." not in event["metadata"]["name"]
-    assert len(event["message"].encode()) <= 1024
-
-
-DESCRIBED = b'{"kind":"Status","code":422,"message":"message: Invalid"}'
-MISSING = b'{"kind":"Status","code":404,"message":"namespaces \\"default\\" not found"}'
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        (THROTTLED, Unavailable),
-        (ERROR_500_HTML, Unavailable),
-        (Unreachable(), Unavailable),
-        (Late(3600), Unavailable),
-        (CONFLICT, Stale),
-    ],
-    ids=["throttled", "500", "no route", "silence", "a quota that others change"],
-)
-@virtual
-async def test_an_event_that_cannot_be_told_now_stays_due_and_holds_up_nothing_else(
-    fault: Any, error: type[Exception]
-) -> None:
-    """The value and the probe come all the same, seconds later at most; the condition does not say that it was told."""
-    acting = Acting()
-    key = acting.node(status=STATUS)
-    rule = acting.world.faults.add(fault, path="/events")
-    plan: list[Action] = [
-        Announce(key, Reason.VERIFIED, "well"),
-        Advertise(key, {MEMORY: MIB}, condition=condition(acting.world.clock.now())),
-        RunProbe(key, "b1", None),
-    ]
-    before = acting.world.clock.now()
-
-    with pytest.raises(error, match="events"):
-        await acting.actuator.apply(plan)
-    assert acting.world.clock.now() - before <= timedelta(seconds=2)
-    node = acting.read()
-    assert node["status"]["allocatable"][MEMORY] == "1Mi"
-    assert node["status"]["conditions"] == STATUS["conditions"]
-    assert len(acting.world.do("GET", "/apis/batch/v1/namespaces/gpu/jobs")["items"]) == 1
-
-    acting.world.faults.remove(rule)
-    assert await acting.actuator.apply(plan) == [Done()] * 3
-    assert names.CONDITION in [one["type"] for one in acting.read()["status"]["conditions"]]
-
-
-@virtual
-async def test_a_condition_alone_is_not_written_while_its_event_cannot_be_told() -> None:
-    acting = Acting()
-    key = acting.node(status=STATUS)
-    acting.world.faults.add(THROTTLED, path="/events", times=1)
-    plan: list[Action] = [
-        Announce(key, Reason.VERIFIED, "a"),
-        Announce(key, Reason.VERIFIED, "b"),
-        Advertise(key, condition=condition(acting.world.clock.now())),
-    ]
-
-    with pytest.raises(Unavailable):
-        await acting.actuator.apply(plan)
-    assert [call.split()[0] for call in acting.world.calls()] == ["POST", "POST"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [(FORBIDDEN, Forbidden), (Answer(Response(422, DESCRIBED)), Rejected), (Answer(Response(404, MISSING)), Rejected)],
-    ids=["no right", "refused", "no namespace"],
-)
-@virtual
-async def test_an_event_that_will_never_be_told_is_waited_for_by_nothing(fault: Any, error: type[Exception]) -> None:
-    """It is raised, so that the log tells of it, and the next turn has nothing left to do."""
-    acting = Acting()
-    key = acting.node(status=STATUS)
-    acting.world.faults.add(fault, path="/events")
-    said = condition(acting.world.clock.now())
-
-    with pytest.raises(error, match="events"):
-        await acting.actuator.apply(
-            [Announce(key, Reason.VERIFIED, "well"), Advertise(key, {MEMORY: MIB}, {}, {}, said)]
-        )
-    assert names.CONDITION in [one["type"] for one in acting.read()["status"]["conditions"]]
 
 
 @virtual
