@@ -3,6 +3,7 @@
 Rule 1: nothing slow is awaited while events are read; the sink is a plain call, and the loop gets its turn every few
 events. Rule 2: a broken stream goes on from the last version; only a 410 leads to a new list. Rule 3: silence is a
 failure, since a healthy server sends a bookmark a minute. Rule 4: a kind that is not there is looked for, slowly.
+Rule 5: a right that is gone for moments, as while an API server starts, takes away nothing that is known.
 """
 
 import enum
@@ -94,6 +95,8 @@ class Watcher(Generic[V]):
         self._version = ""
         self._present: set[str] | None = None
         self._failures = 0
+        self._denied_at: float | None = None
+        """Since when we may not read a kind that we could read before."""
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -103,7 +106,7 @@ class Watcher(Generic[V]):
             except Gone as error:
                 await self._absent(error)
             except Forbidden as error:
-                if self.source.optional:
+                if self.source.optional and self._denied_for_good():
                     await self._absent(error)
                 else:
                     await self._pause(error)
@@ -225,7 +228,7 @@ class Watcher(Generic[V]):
         present, self._present = self._present or set(), None
         if not self._refused_streaming:
             self._lists = _Lists.STREAMED
-        self.absent = absent
+        self.absent, self._denied_at = absent, None
         self._tell(Synced(present), "")
         self.synced.set()
 
@@ -234,6 +237,15 @@ class Watcher(Generic[V]):
             self._sink(news)
         except Exception as error:  # one object must not end the watch over all others (CONTRIBUTING.md, rule 6)
             self._report_once(unforeseen(self.source.kind, name, error))
+
+    def _denied_for_good(self) -> bool:
+        """An API server that has just started denies what it has not read the rules of yet."""
+        if self.absent or not self.synced.is_set():
+            return True
+        now = anyio.current_time()
+        if self._denied_at is None:
+            self._denied_at = now
+        return now - self._denied_at >= self._pace.absent
 
     async def _absent(self, error: Exception) -> None:
         """The kind is not there (any more), or not for us: then there are no objects of it."""

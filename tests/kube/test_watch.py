@@ -334,6 +334,29 @@ async def test_a_kind_may_be_absent_then_come_and_go() -> None:
         tasks.cancel_scope.cancel()
 
 
+@virtual
+async def test_a_right_that_is_gone_for_moments_takes_nothing_away_and_one_that_stays_away_does() -> None:
+    """An API server denies what it has not read the rules of yet, for some seconds after its start."""
+    world = World()
+    claims(world)
+    cache = ClaimCache()
+    source = sources.node_claims(world.report)
+    world.do("POST", source.path, {"metadata": {"name": "c1"}})
+    watcher = Watcher(world.transport, source, cache.take, backoff=STEADY, report=world.report)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watcher.run)
+        await watcher.synced.wait()
+        for seconds, known in ((10, ["c1"]), (10, ["c1"]), (90, [])):
+            denied = world.faults.add(FORBIDDEN, path="/nodeclaims")
+            world.faults.add(Drop(), path="/nodeclaims", times=1)
+            await anyio.sleep(seconds)
+            assert ([one.name for one in cache.views()], watcher.absent) == (known, known == [])
+            world.faults.remove(denied)
+            await anyio.sleep(60)
+            assert [one.name for one in cache.views()] == ["c1"]
+        tasks.cancel_scope.cancel()
+
+
 def claims(world: World) -> Kind:
     kind = Kind("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False, custom=True)
     world.store.open(kind)
