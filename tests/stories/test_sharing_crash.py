@@ -27,13 +27,12 @@ Story = Callable[[Stage, int | None], Awaitable[SharingEnding]]
 
 async def join(play: Stage, dies_with: int | None) -> SharingEnding:
     """A node joins."""
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: play.start("first", dies_with=dies_with))
-        await anyio.sleep(1)
-        await gpu_pod(play, "p")
-        await play.sandbox.add_node("a", shared_machine())
-        await anyio.sleep(LIFE)
-        return await told(play, dies_with, JOIN)
+    await play.start("first", dies_with=dies_with)
+    await anyio.sleep(1)
+    await gpu_pod(play, "p")
+    await play.sandbox.add_node("a", shared_machine())
+    await anyio.sleep(LIFE)
+    return await told(play, dies_with, JOIN)
 
 
 async def switch(play: Stage, dies_with: int | None) -> SharingEnding:
@@ -43,10 +42,9 @@ async def switch(play: Stage, dies_with: int | None) -> SharingEnding:
     await anyio.sleep(AFTER_TTL)
     play.replicas[OURS].kill()
     play.slicing = TWO
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: play.start("first", dies_with=dies_with))
-        await anyio.sleep(LIFE)
-        return await told(play, dies_with, SWITCH)
+    await play.start("first", dies_with=dies_with)
+    await anyio.sleep(LIFE)
+    return await told(play, dies_with, SWITCH)
 
 
 async def told(play: Stage, dies_with: int | None, most: int) -> SharingEnding:
