@@ -155,26 +155,30 @@ class Controller:
         )
 
     def _watches(self) -> Sequence[Watcher[Any]]:
-        report, wishes, watcher = self._voice.trouble, self._wishes, self._watcher
-        namespace, slicing = wishes.namespace, wishes.policy.slicing
-        plugin_namespace, _, config_map = slicing.config_map.partition("/")
-        of_config = watcher(sources.plugin_config_map(report, plugin_namespace, config_map), self.plugins.configs.take)
-        if slicing.rules:
-            self.plugins.may_read = lambda: not of_config.absent
-        plugin = [
-            of_config,
-            watcher(sources.plugin_pods(report, plugin_namespace, wishes.plugin_selector), self.plugins.pods.take),
-        ]
+        report, namespace, watcher = self._voice.trouble, self._wishes.namespace, self._watcher
         return (
             # The catalog and the probes first: a node that is seen before them would be probed twice.
             watcher(catalog_config_map.source(report, namespace), self.catalog.take),
             watcher(sources.probe_jobs(report, namespace), self.probes.jobs.take),
             watcher(sources.probe_pods(report, namespace), self.probes.pods.take),
             watcher(sources.node_claims(report), self.claims.take),
-            *(plugin if slicing.rules else ()),
+            *self._plugin_watches(),
             watcher(sources.nodes(report), self.nodes.take),
             watcher(sources.pods(report), self.pods.take),
         )
+
+    def _plugin_watches(self) -> Sequence[Watcher[Any]]:
+        """Rules need the ConfigMap and the pods; slices in overlays the first alone: a template may name a profile."""
+        report, wishes, slicing = self._voice.trouble, self._wishes, self._wishes.policy.slicing
+        if not slicing.rules and not (wishes.overlays is not None and wishes.overlays.slices):
+            return ()
+        namespace, _, name = slicing.config_map.partition("/")
+        config = self._watcher(sources.plugin_config_map(report, namespace, name), self.plugins.configs.take)
+        self.plugins.may_read = lambda: not config.absent
+        if not slicing.rules:
+            return (config,)
+        pods = sources.plugin_pods(report, namespace, wishes.plugin_selector)
+        return (config, self._watcher(pods, self.plugins.pods.take))
 
     def _overlay_loop(self, pool_watch: Watcher[Any], fence: Fence, *, dry: bool) -> OverlayLoop | None:
         wishes = self._wishes

@@ -8,7 +8,7 @@ from reconciler.model import names
 from reconciler.model.overlay import OverlayPolicy
 from reconciler.sandbox.encoding import Json
 from reconciler.sandbox.faults import Drop
-from reconciler.sandbox.kinds import NODECLAIMS, NODEOVERLAYS, NODEPOOLS
+from reconciler.sandbox.kinds import CONFIGMAPS, NODECLAIMS, NODEOVERLAYS, NODEPOOLS
 from reconciler.sandbox.mishaps import ERROR_500, FORBIDDEN
 from tests.stories import gpus
 from tests.stories.gpus import T4_MIB
@@ -135,6 +135,19 @@ async def test_the_kinds_may_come_one_by_one_and_nodepools_may_vanish_without_ta
         await anyio.sleep(600)
         assert play.replicas[OURS].controller.pools.views() == []
         assert set(standing(play)) == {"g4dn.xlarge", "g5.xlarge"}
+
+
+@virtual
+async def test_slices_by_a_templates_own_label_are_told_without_any_rule_for_sharing() -> None:
+    async with overlay_stage(policy=OverlayPolicy(slices=True), start=False) as play:
+        shared = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
+        config_map = {"metadata": {"name": "gpu-profiles"}, "data": {"any": shared}}
+        await play.admin.create(CONFIGMAPS, "nvidia-device-plugin", config_map)
+        await play.start()
+        await make_pool(play, kinds=["g5.xlarge"], metadata={"labels": {names.PLUGIN_CONFIG: "any"}})
+        await anyio.sleep(5)
+        told_of = [one["spec"]["capacity"] for one in play.sandbox.store.all(NODEOVERLAYS)]
+        assert {names.GPU_RESOURCE: "4"} in told_of
 
 
 @virtual
