@@ -13,9 +13,7 @@ from reconciler.decide import profile_key, wish
 from reconciler.kube import plugin_config_file, shipped_profiles
 from reconciler.kube.offline import UnreadableFile
 from reconciler.model.sharing import LEAST_REPLICAS, MOST_REPLICAS
-
-MOST_EVER = 128
-"""A typing mistake, not a wish, is what asks for more; NVIDIA sets no bound."""
+from reconciler.settings.slicing import MOST_EVER
 
 Form = Literal["yaml", "json", "text"]
 

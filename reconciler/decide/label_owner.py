@@ -22,9 +22,6 @@ from reconciler.model.sharing import (
 )
 from reconciler.model.sharing_record import SharingRecord
 
-US = "gpu-reconciler"
-"""Our field manager (kube/write.py)."""
-
 
 class Owner(Enum):
     RIGHT = auto()
@@ -43,7 +40,7 @@ def remembered(node: NodeView, policy: SlicingPolicy) -> SharingRecord:
     Where it is there and cannot be read, a value that our rules could have written is taken for ours, too.
     """
     value = node.labels.get(names.PLUGIN_CONFIG)
-    written_by_us = value is not None and node.profile_writer == US
+    written_by_us = value is not None and node.profile_writer == names.FIELD_MANAGER
     match node.sharing_record:
         case None:
             return SharingRecord(profile=value if written_by_us else None)

@@ -1,18 +1,18 @@
 """Is the sharing of this node's GPUs in the hands of others, or is one of them at work on it?"""
 
+from reconciler.decide import standing
 from reconciler.decide.verdict import Verdict
 from reconciler.model import names
 from reconciler.model.node import NodeView
 from reconciler.model.reasons import Reason
 
 BOTTLEROCKET_SETTING = "settings.kubelet-device-plugins.nvidia.time-slicing.replicas"
-_VM_WORKLOADS = frozenset({"vm-passthrough", "vm-vgpu"})
 
 
 def vm_workload(node: NodeView, memory: Verdict) -> str:
     """Why no container gets these GPUs; empty where they do."""
-    value = node.labels.get(names.OPERATOR_WORKLOAD, "")
-    if value in _VM_WORKLOADS or memory.reason is Reason.VM_WORKLOAD:
+    if standing.vm_workload(node) or memory.reason is Reason.VM_WORKLOAD:
+        value = node.labels.get(names.OPERATOR_WORKLOAD, "")
         said = f" ({names.OPERATOR_WORKLOAD}={value})" if value else ""
         return f"the GPU Operator gives the GPUs of this node to virtual machines{said}, so there is nothing to share"
     return ""

@@ -3,7 +3,7 @@
 The rules are those of Karpenter's pkg/scheduling (Requirement.Has, Requirements.Compatible).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 
 from reconciler.model import names
@@ -45,11 +45,6 @@ def fit(requirement: Requirement, values: frozenset[str] | None) -> Fit:
     if None in answers or len(answers) > 1:
         return Fit.MAYBE
     return Fit.YES if answers == {True} else Fit.NO
-
-
-def fit_all(requirements: Iterable[Requirement], labels: Labels) -> Fit:
-    """Whether all of them are met."""
-    return min((fit(one, labels.get(normal(one.key))) for one in requirements), default=Fit.YES)
 
 
 def _holds(requirement: Requirement, value: str) -> bool | None:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reconciler.decide import label
-from reconciler.model import names, sharing
+from reconciler.decide import label, wish
+from reconciler.model import names
 from reconciler.model.fields import LARGEST_MIB, MOST_GPUS
 from reconciler.model.node import NodeView
 from reconciler.model.probe_report import GpuReading
@@ -14,7 +14,6 @@ from reconciler.model.quantity import MIB
 from reconciler.model.reasons import SharingReason
 from reconciler.model.record import CapacityRecord
 
-_SLICED = re.compile(r"ts-([0-9]{1,4})")
 _NAMELESS = frozenset({"", "gpu", "nvidia"})
 _NOT_PART_OF_A_MODEL = frozenset({"nvidia", "tesla", "shared"})
 """Makers' names, and what GPU Feature Discovery appends to `nvidia.com/gpu.product` of a sliced GPU."""
@@ -77,7 +76,7 @@ def replicas(node: NodeView) -> Said | None:
     """
     profile = node.labels.get(names.PLUGIN_CONFIG, "")
     watched = node.sharing_condition is not None and node.sharing_condition.reason != SharingReason.HOST_PLUGIN
-    if watched and (count := _of_profile(profile)) is not None:
+    if watched and (count := wish.replicas_of(profile)) is not None:
         return Said(count, f"the profile {profile}")
     return _number(node, (names.GFD_REPLICAS,), MOST_GPUS * MOST_GPUS)
 
@@ -93,13 +92,6 @@ def same_model(promised: str, seen: str) -> bool:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.split(r"[^a-z0-9]+", text.lower())) - _NOT_PART_OF_A_MODEL - {""}
-
-
-def _of_profile(profile: str) -> int | None:
-    if profile == sharing.EXCLUSIVE:
-        return 1
-    found = _SLICED.fullmatch(profile)
-    return int(found[1]) if found else None
 
 
 def _number(node: NodeView, labels: Iterable[str], most: int) -> Said | None:

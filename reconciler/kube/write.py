@@ -20,7 +20,6 @@ JSON = "application/json"
 BRIEF = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 """Of answers only the version is read, so the server need not write the whole object."""
 
-FIELD_MANAGER = "gpu-reconciler"
 REPORTER = "gpu-reconciler"
 EVENT_NAMESPACE = "default"
 """Events of objects without a namespace live here, as the kubelet's and the node controller's do."""
@@ -33,7 +32,7 @@ LONGEST_NOTE = 1024
 def request(method: str, path: str, body: Any, content_type: str = JSON) -> Request:
     """A write. Of its answer nothing is read but the status and the version."""
     data = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return Request(method, path, {"fieldManager": FIELD_MANAGER}, data, content_type, BRIEF)
+    return Request(method, path, {"fieldManager": names.FIELD_MANAGER}, data, content_type, BRIEF)
 
 
 class _Answer(msgspec.Struct, gc=False):

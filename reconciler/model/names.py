@@ -1,6 +1,8 @@
 """How is it spelled? Every label, annotation, resource, taint and condition name, once."""
 
 DOMAIN = "gpu-reconciler.io"
+FIELD_MANAGER = "gpu-reconciler"
+"""Who we are in `metadata.managedFields`."""
 
 MEMORY_RESOURCE = f"{DOMAIN}/gpu-memory"
 """The memory resource's default name; users of an older set-up may keep theirs (settings: capacity.resource)."""
@@ -59,7 +61,6 @@ KARPENTER_PROVISIONER = "karpenter.sh/provisioner-name"
 KARPENTER_AWS = "karpenter.k8s.aws/"
 """How the labels begin that Karpenter for AWS makes of what EC2 says about a type."""
 KARPENTER_GPU_MANUFACTURER = f"{KARPENTER_AWS}instance-gpu-manufacturer"
-KARPENTER_INITIALIZED = "karpenter.sh/initialized"
 KARPENTER_CLAIM_INITIALIZED = "Initialized"
 KARPENTER_CLAIM_CONSISTENT = "ConsistentStateFound"
 """Conditions of a NodeClaim (karpenter, pkg/apis/v1/nodeclaim_status.go)."""

@@ -26,7 +26,7 @@ from reconciler.settings.kinds import NAME, NAME_RULES
 
 _DEFAULT = SlicingPolicy()
 _NAMESPACE, _CONFIG_MAP = _DEFAULT.config_map.split("/")
-_MOST_EVER = 128
+MOST_EVER = 128
 """A slip of the pen, not a wish, is what asks for more slices of a GPU. Also what `gpu-reconciler profiles` makes."""
 
 _RESULTS = ("sharing", "replicas", "memory_per_slice", "profile")
@@ -103,7 +103,7 @@ class SharingRule(Section):
         unit="slices",
         example=4,
         ge=LEAST_REPLICAS,
-        le=_MOST_EVER,
+        le=MOST_EVER,
     )
     memory_per_slice: Memory | None = knob(
         None,
@@ -117,7 +117,7 @@ class SharingRule(Section):
         unit="slices",
         example=8,
         ge=LEAST_REPLICAS,
-        le=_MOST_EVER,
+        le=MOST_EVER,
     )
     profile: str | None = knob(
         None,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.decide.requirement import Fit, fit, fit_all, normal
+from reconciler.decide.requirement import Fit, fit, normal
 from tests.decide.paper_overlays import need
 
 YES, MAYBE, NO = Fit.YES, Fit.MAYBE, Fit.NO
@@ -54,11 +54,5 @@ def test_a_label_of_several_possible_values_is_sure_only_where_all_agree() -> No
     assert fit(need("key", "Gt", "1"), either) is NO
 
 
-def test_several_requirements_must_all_hold_and_an_old_spelling_counts_as_the_new() -> None:
-    labels = {"kubernetes.io/arch": frozenset({"amd64"}), "a": frozenset({"x"})}
-    both = [need("beta.kubernetes.io/arch", "In", "amd64"), need("a", "In", "x")]
-    assert fit_all(both, labels) is YES
-    assert fit_all([*both, need("b", "Exists")], labels) is MAYBE
-    assert fit_all([*both, need("b", "Exists"), need("a", "NotIn", "x")], labels) is NO
-    assert fit_all([], labels) is YES
+def test_an_old_spelling_counts_as_the_new() -> None:
     assert normal("beta.kubernetes.io/instance-type") == "node.kubernetes.io/instance-type"

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.decide import fencing, label_owner
+from reconciler.decide import fencing
 from reconciler.decide.sharing_answer import FOLLOWS, UNSAID
 from reconciler.decide.slicing import SharingFacts, decide
-from reconciler.kube import write
 from reconciler.model import fence, names, sharing_record
 from reconciler.model.plan import Advertise, Announce, ClearTaint, RestartPlugin, SetTaint
 from reconciler.model.policy import SlicingPolicy
@@ -165,7 +164,3 @@ def test_a_patch_that_arrives_twice_changes_nothing_more(known: SharingFacts, po
         once = applied(known.node, patch)
 
         assert replace(applied(once, patch), resource_version=once.resource_version) == once
-
-
-def test_we_call_ourselves_as_the_api_server_hears_it() -> None:
-    assert label_owner.US == write.FIELD_MANAGER
