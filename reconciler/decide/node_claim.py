@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from reconciler.decide import startup
 from reconciler.decide.slicing import SharingDecision
 from reconciler.decide.verdict import SILENT, Verdict
 from reconciler.model import names
@@ -67,10 +68,14 @@ def _keeps_waiting(facts: ClaimFacts, initialized: Condition, policy: CapacityPo
         return _missing(facts, policy)
     stands = initialized.reason == _TAINT_STANDS and names.STARTUP_TAINT in initialized.message
     if stands and facts.node.has_startup_taint:
-        if facts.memory_holds:
-            return f"the startup taint stays {facts.memory_holds}: {facts.memory.because}"
+        plugin = startup.waits_for_plugin(facts.node, policy)
+        of_memory = "" if facts.memory_holds == plugin else facts.memory_holds
+        if of_memory:
+            return f"the startup taint stays {of_memory}: {facts.memory.because}"
         if facts.sharing.holds:
             return f"the startup taint stays {facts.sharing.holds}: {facts.sharing.because}"
+        if facts.memory_holds:
+            return f"the startup taint stays {plugin}"
     return ""
 
 

@@ -30,9 +30,14 @@ def waits_for(claim: Claim, node: NodeView, policy: CapacityPolicy, *, probe_ove
             return "until the node shows the figure"
         if not probe_over:
             return "until the probe has answered"
-    if not any(node.allocatable.get(name, 0) > 0 for name in (policy.gpu_resource, names.GPU_SHARED_RESOURCE)):
-        return f"until the device plugin offers {policy.gpu_resource}"
-    return ""
+    return waits_for_plugin(node, policy)
+
+
+def waits_for_plugin(node: NodeView, policy: CapacityPolicy) -> str:
+    """The same clause where nothing is wrong with the memory, and only the device plugin's part is not there."""
+    if any(node.allocatable.get(name, 0) > 0 for name in (policy.gpu_resource, names.GPU_SHARED_RESOURCE)):
+        return ""
+    return f"until the device plugin offers {policy.gpu_resource}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,23 @@ ROWS = [
         facts(claim(TAINTED), node=node(taints=HELD), sharing=STUCK),
         "the startup taint stays until it follows: no plugin pod is on the node",
     ),
+    Row(
+        "a plugin that offers nothing is told with the sharing's reason, though the memory waits for it as well",
+        facts(
+            claim(TAINTED),
+            node=node(capacity={}, taints=HELD),
+            sharing=STUCK,
+            memory_holds=f"until the device plugin offers {GPU}",
+        ),
+        "the startup taint stays until it follows: no plugin pod is on the node",
+    ),
+    Row(
+        "without a rule of ours a plugin that offers nothing is the cause by itself",
+        facts(
+            claim(TAINTED), node=node(capacity={}, taints=HELD), memory_holds=f"until the device plugin offers {GPU}"
+        ),
+        f"consolidate this node: the startup taint stays until the device plugin offers {GPU}",
+    ),
     Row("our taint that is going now is no news", facts(claim(TAINTED), node=node(taints=HELD))),
     Row("our taint that is gone is no news", facts(claim(TAINTED), memory_holds="until that has changed")),
     Row(
