@@ -1,7 +1,7 @@
 """Does Karpenter know what GPU nodes will offer? One key for all overlays, since Karpenter judges them together."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from reconciler.controllers.ports import Catalog, Plugins
 from reconciler.decide import overlays
 from reconciler.decide.expected import TypeFacts, least_seen, proven_mib
 from reconciler.decide.overlay_facts import OverlayFacts, refusals, refuses
+from reconciler.model import names
 from reconciler.model.node import InstanceType, NodeView
 from reconciler.model.node_pool import NodePoolView
 from reconciler.model.overlay import (
@@ -110,10 +111,16 @@ class Overlays:
         self._told: frozenset[Finding] = frozenset()
         self._announced: tuple[OverlayAction, ...] = ()
         self._echoed = -math.inf
+        self._seen: Mapping[InstanceType, int] = {}
+        self._refused: Mapping[str, str] = {}
+        """What nodes said when we looked last: the least by type, and by NodePool."""
 
     def node_changed(self, before: NodeView | None, after: NodeView | None) -> None:
-        """For the cache of nodes: most of what nodes say is nothing to overlays."""
-        if self._says(before) != self._says(after):
+        """For the cache of nodes: most of what nodes say is nothing to overlays, or was said by others of their kind.
+
+        Hundreds of nodes that join at once with the same figure would else be a look at all overlays each.
+        """
+        if self._figures_move(before, after) or self._refusals_move(before, after):
             self._wanted(KEY)
 
     async def reconcile(self, key: str) -> Pass:
@@ -143,7 +150,8 @@ class Overlays:
     def facts(self) -> OverlayFacts:
         """All that is known at this moment, without asking anybody."""
         nodes = list(self._nodes.all())
-        seen = least_seen(nodes, self._memory.resource)
+        seen = self._seen = least_seen(nodes, self._memory.resource)
+        refused = self._refused = refusals(nodes)
         catalog = self._catalog
         return OverlayFacts(
             pools=tuple(self._pools.views()),
@@ -153,7 +161,7 @@ class Overlays:
                 for kind in {*self._table, *catalog.types()}
             },
             plugin=self._plugins.config,
-            refusals=refusals(nodes),
+            refusals=refused,
             pools_known=self._pools_known(),
             overlays_known=self._overlays_known(),
         )
@@ -164,11 +172,31 @@ class Overlays:
             if finding.about in there:
                 await actuator.tell(finding, there[finding.about])
 
-    def _says(self, node: NodeView | None) -> tuple[object, ...] | None:
-        if node is None:
-            return None
-        mib, clause = proven_mib(node, self._memory.resource), refuses(node)
-        return (node.instance_type, mib, clause) if mib is not None or clause else None
+    def _figures_move(self, before: NodeView | None, after: NodeView | None) -> bool:
+        """Whether the least that nodes of a type have may be another now."""
+        was, now = self._figure(before), self._figure(after)
+        if was == now:
+            return False
+        lower = now is not None and now[1] < self._seen.get(now[0], math.inf)
+        return lower or (was is not None and was[1] <= self._seen.get(was[0], was[1]))
+
+    def _refusals_move(self, before: NodeView | None, after: NodeView | None) -> bool:
+        """Whether a NodePool may refuse to share that did not, or the other way round."""
+        was, now = _refusal(before), _refusal(after)
+        if was == now:
+            return False
+        first = now is not None and now[0] not in self._refused
+        return first or (was is not None and self._refused.get(*was) == was[1])
+
+    def _figure(self, node: NodeView | None) -> tuple[InstanceType, int] | None:
+        mib = None if node is None else proven_mib(node, self._memory.resource)
+        return None if node is None or node.instance_type is None or mib is None else (node.instance_type, mib)
+
+
+def _refusal(node: NodeView | None) -> tuple[str, str] | None:
+    """The NodePool, and the clause."""
+    clause = "" if node is None else refuses(node)
+    return (node.labels.get(names.KARPENTER_NODEPOOL, ""), clause) if node is not None and clause else None
 
 
 def _notes(plan: OverlayPlan, news: Sequence[Finding], *, written: bool, lost: int) -> tuple[tuple[str, object], ...]:
