@@ -1,9 +1,12 @@
 """Which profiles are taken to be there, where nobody can look?"""
 
-from reconciler.model.sharing import EXCLUSIVE, LEAST_REPLICAS, MOST_REPLICAS, Profile, profile_name
+from collections.abc import Mapping
+
+from reconciler.kube import shipped_profiles as shipped
+from reconciler.kube.plugin_profile import profile
+from reconciler.model.sharing import Profile, UnusableProfile
 
 
-def shipped_profiles() -> dict[str, Profile]:
-    """The profiles that we ship, as far as counts go."""
-    shared = {profile_name(count): Profile(count) for count in range(LEAST_REPLICAS, MOST_REPLICAS + 1)}
-    return {EXCLUSIVE: Profile(), **shared}
+def shipped_profiles() -> Mapping[str, Profile | UnusableProfile]:
+    """Those that we ship, as the device plugin would read them."""
+    return {key: profile(text) for key, text in shipped.contents().items()}

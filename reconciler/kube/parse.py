@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from reconciler.kube.managed_fields import writer_of_profile
-from reconciler.kube.sharing import Shared
+from reconciler.kube.shared_bytes import Shared
 from reconciler.kube.wire import ClaimSpec, ClaimStatus, ClaimWire, ConditionWire, NodeWire, Number, TaintWire
 from reconciler.model import names, quantity, record, sharing_record, verification_record
 from reconciler.model.node import (

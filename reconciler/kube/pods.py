@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from reconciler.kube.parse import Odd, amounts_of
-from reconciler.kube.sharing import Shared
+from reconciler.kube.shared_bytes import Shared
 from reconciler.kube.wire import Number, PodSpec, PodWire, ResourcesWire
 from reconciler.model.node import NodeName, Resources
 from reconciler.model.workload import PodRef, PodView

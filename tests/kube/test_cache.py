@@ -1,4 +1,4 @@
-"""kube/cache and kube/sharing: what is known is what was told, whatever the order."""
+"""kube/cache and kube/shared_bytes: what is known is what was told, whatever the order."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reconciler.kube.cache import ClaimCache, NodeCache, PodCache
 from reconciler.kube.news import News, Seen, Synced, Vanished
-from reconciler.kube.sharing import Shared
+from reconciler.kube.shared_bytes import Shared
 from reconciler.model.node import Condition, InstanceType, NodeClaimView, NodeKey, NodeName, NodeView
 from reconciler.model.workload import PodRef, PodView
 
