@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import anyio
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from reconciler.model import names
@@ -172,7 +172,12 @@ async def end(play: Stage, history: History, slots: int) -> None:
     await play.quiet(0.05)
 
 
+LATE_KEY: list[Step] = [PluginComes(), Wait(60.0), Config(True), Wait(5.0), Want(), Wait(90.0), Want(), Wait(60.0)]
+"""The plugin offers whole GPUs, long before there is a profile to follow."""
+
+
 @settings(max_examples=15, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+@example(steps=LATE_KEY, key=False)
 @given(st.lists(JOINING, min_size=2, max_size=8), st.booleans())
 def test_any_order_of_a_join_lets_no_pod_in_before_all_is_ready(steps: list[Step], key: bool) -> None:
     """`key`: whether the profile is in the ConfigMap from the start."""

@@ -10,8 +10,9 @@ import pytest
 from reconciler.model import fence, names
 from reconciler.model.node import Taint
 from reconciler.model.policy import Later, SlicingPolicy, SlicingRule
-from reconciler.model.sharing import Exclusive, Replicas
+from reconciler.model.sharing import Exclusive, Named, Replicas
 from reconciler.sandbox.kinds import NODES
+from reconciler.sandbox.plugin_chart import EXCLUSIVE, sliced
 from tests.stories.sharing_stage import (
     FOUR,
     anew,
@@ -65,6 +66,23 @@ async def test_an_idle_node_is_switched_behind_a_fence(policy: SlicingPolicy) ->
         settled(play, 2)
         assert play.pod_phase("early") == "Running"
         await play.quiet(0.2)
+
+
+@virtual
+async def test_a_profile_of_the_same_number_opens_the_node_no_sooner() -> None:
+    """The plugin starts anew for it all the same, and in that gap its kubelet has no device for anybody."""
+    configs = {"exclusive": EXCLUSIVE, "any": sliced(4), "ts-4": sliced(4)}
+    async with sharing_stage(ruled(Named("any")), configs=configs) as play:
+        await play.join("a", shared_machine())
+        await anyio.sleep(100)
+        await anew(play, FOUR)
+        await anyio.sleep(1)
+        for number in range(3):
+            await gpu_pod(play, f"p{number}")
+        await anyio.sleep(60)
+        settled(play, 4)
+        assert profile(play) == "ts-4"
+        assert [play.pod_phase(f"p{number}") for number in range(3)] == ["Running"] * 3
 
 
 @virtual
