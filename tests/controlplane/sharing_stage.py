@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from reconciler.kube.shipped_profiles import contents
 from reconciler.model import names
 from reconciler.sandbox.plugin_chart import PluginChart
+from reconciler.sandbox.plugin_script import PluginScript
+from tests.controlplane import karpenter_objects as objects
 from tests.controlplane.api import Json
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.device_plugin import DevicePlugin
+from tests.controlplane.device_plugin import DevicePlugin, plugged
+from tests.controlplane.kubelet import Machine
 from tests.controlplane.plugin_namespace import plugin_namespace, tolerations
+from tests.controlplane.plugin_place import Place
 from tests.deploy.objects import SHARING
 
 GPU = names.GPU_RESOURCE
@@ -48,6 +55,20 @@ def plugin_installed(
             plane.api.delete(f"{path}/{CONFIG_MAP}")
             if restart_plugin:
                 plane.kubectl("delete", "-f", "-", text=right)
+
+
+@contextmanager
+def plugging(plane: ControlPlane, scripts: Mapping[str, PluginScript]) -> Iterator[Callable[[Json, Machine], Machine]]:
+    """What Karpenter's machines are dressed with: a GPU and a place for plugins, that behave so by their NodePool."""
+    with ExitStack() as places:
+
+        def dresses(claim: Json, machine: Machine) -> Machine:
+            # Short: the path of a socket has about 100 characters.
+            place = Place(Path(places.enter_context(tempfile.TemporaryDirectory(prefix="plugins-"))))
+            place.tell(scripts.get(claim["metadata"]["labels"][objects.NODEPOOL], PluginScript()))
+            return plugged(plane, replace(machine, status_seconds=2), place)
+
+        yield dresses
 
 
 def told(node: Json, kind: str = names.SHARING_CONDITION) -> str:
