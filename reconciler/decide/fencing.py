@@ -17,16 +17,19 @@ class Fencing(Enum):
     """For another purpose: it is never touched."""
     STANDS = auto()
     OVER = auto()
-    """Ours, and its deadline has passed or cannot be read."""
+    """Ours, and its deadline has passed, cannot be read, or lies where none of ours can lie."""
 
 
-def of(taints: tuple[Taint, ...], now: datetime) -> Fencing:
+def of(taints: tuple[Taint, ...], now: datetime, longest: timedelta) -> Fencing:
+    """`longest`: how long a fence of ours stands. One that would stand for more than twice that was edited, or was
+    set by a clock that ran far ahead: it would keep pods away for as long."""
     found = fence.of(taints)
     if found is None:
         return Fencing.NONE
     if found.purpose != fence.SLICING:
         return Fencing.FOREIGN
-    return Fencing.STANDS if found.until is not None and found.until > now else Fencing.OVER
+    left = found.until - now if found.until is not None else timedelta(0)
+    return Fencing.STANDS if timedelta(0) < left <= 2 * longest else Fencing.OVER
 
 
 def deadline(taints: tuple[Taint, ...]) -> datetime | None:

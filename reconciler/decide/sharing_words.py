@@ -1,6 +1,6 @@
 """What must be done so that the node says what was decided on its sharing? Only differences: a true node rests."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from reconciler.decide import fencing
 from reconciler.decide.fencing import Fencing
@@ -12,7 +12,7 @@ from reconciler.model.record import UnreadableRecord
 from reconciler.model.sharing_record import SharingRecord
 
 
-def actions(answer: Answer, node: NodeView, now: datetime) -> tuple[Action, ...]:
+def actions(answer: Answer, node: NodeView, now: datetime, fence_for: timedelta) -> tuple[Action, ...]:
     """What to do now. Taints have a pass of their own: a patch of the status moves the version that they need."""
     if answer.voice is Voice.NONE:
         return ()
@@ -21,7 +21,7 @@ def actions(answer: Answer, node: NodeView, now: datetime) -> tuple[Action, ...]
     words = _words(answer, node, now) if answer.voice is Voice.ALL else ()
     if words:
         return words
-    stands = fencing.of(node.taints, now)
+    stands = fencing.of(node.taints, now, fence_for)
     needless = stands is Fencing.OVER or (stands is Fencing.STANDS and not answer.keeps_fence)
     return (fencing.clear(node),) if needless else ()
 

@@ -67,7 +67,7 @@ def decide(facts: SharingFacts, policy: SlicingPolicy, now: datetime) -> Sharing
         answer.because,
         profile=answer.profile,
         expected=answer.expected,
-        actions=sharing_words.actions(answer, facts.node, now),
+        actions=sharing_words.actions(answer, facts.node, now, policy.fence_for),
         revisit=None if answer.voice is Voice.NONE else min((wait for wait in waits if wait is not None), default=None),
         holds=answer.holds,
     )

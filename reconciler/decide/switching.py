@@ -44,26 +44,26 @@ def of(switch: Switch) -> Answer:
         holds = "until the device plugin sees its profile"
         answer = _waiting(switch, SharingReason.AWAITING_PROFILE, why, revisit=wait, holds=holds)
         return replace(answer, keeps_fence=True)
-    stands = fencing.of(facts.node.taints, now)
+    stands = fencing.of(facts.node.taints, now, policy.fence_for)
     if facts.node.has_startup_taint or (stands is Fencing.FOREIGN and policy.later is not Later.NEVER):
         return _labelled(switch) if facts.held <= 0 else _in_use(switch)
     match policy.later:
         case Later.NEVER:
             return _not_now(switch)
         case Later.IDLE:
-            return _in_use(switch) if facts.held > 0 else _behind_a_fence(switch)
+            return _in_use(switch) if facts.held > 0 else _behind_a_fence(switch, stands)
         case Later.FENCE:
-            return _emptied(switch, stands) if facts.held > 0 else _behind_a_fence(switch)
+            return _emptied(switch, stands) if facts.held > 0 else _behind_a_fence(switch, stands)
         case _:
             assert_never(policy.later)
 
 
-def _behind_a_fence(switch: Switch) -> Answer:
+def _behind_a_fence(switch: Switch, stands: Fencing) -> Answer:
     """No pod holds a GPU: a fence first, then, once every pod that slipped in before it has shown, the label."""
     until = fencing.deadline(switch.facts.node.taints)
     policy, now = switch.policy, switch.now
     answer = _fenced(switch)
-    if until is None or until - now < min(policy.follow_within, policy.fence_for / 2):
+    if until is None or stands is not Fencing.STANDS or until - now < min(policy.follow_within, policy.fence_for / 2):
         return replace(answer, fence=now + policy.fence_for)
     quiet = remaining(until - policy.fence_for, fencing.QUIET, now)
     if quiet is not None:

@@ -112,6 +112,22 @@ SWITCHES = [
         holds="until the profile is switched",
     ),
     Row(
+        "and one whose deadline somebody made endless",
+        facts(taints=fenced(NOW + timedelta(days=7))),
+        SharingReason.FENCED,
+        "",
+        ("SetTaint",),
+        holds="until the profile is switched",
+    ),
+    Row(
+        "pods that hold GPUs do not keep an endless fence",
+        facts(held=1, taints=fenced(NOW + timedelta(days=7)), record=SharingRecord(rest=NOW + timedelta(minutes=7))),
+        SharingReason.IN_USE,
+        holds="until the pods on its GPUs have ended",
+        policy=WAITING,
+        revisit=timedelta(minutes=7),
+    ),
+    Row(
         "a pod that slipped in makes the switch wait",
         facts(held=1, said=said(SharingReason.IN_USE), taints=fenced()),
         SharingReason.IN_USE,
