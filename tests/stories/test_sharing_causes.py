@@ -9,8 +9,7 @@ import pytest
 from reconciler.model import names
 from reconciler.model.policy import SlicingPolicy
 from reconciler.model.reasons import SharingReason
-from reconciler.model.sharing import Named, Replicas
-from reconciler.sandbox.kinds import CONFIGMAPS, NODES
+from reconciler.model.sharing import Named
 from reconciler.sandbox.machine import Machine
 from reconciler.sandbox.plugin_chart import EXCLUSIVE, PluginChart, sliced
 from reconciler.sandbox.plugin_script import PluginScript
@@ -172,58 +171,6 @@ async def test_the_node_says_why_and_whether_pods_may_come(case: Case) -> None:
         assert profile(play) == case.label
         assert play.restless() == []
         await play.quiet(0.2)
-
-
-@virtual
-async def test_a_plugin_that_lost_its_race_is_restarted_once_where_people_allow_it() -> None:
-    """k8s-device-plugin 1645: only another pod helps."""
-    async with sharing_stage(ruled(Replicas(4), restart_plugin=True)) as play:
-        await play.sandbox.add_node("a", shared_machine(script=PluginScript(lost_races=1)))
-        await anyio.sleep(LONG)
-
-        assert (shares(play), play.taints()) == ("True/Sliced", [])
-        deleted = [call for call in play.writes() if call.method == "DELETE"]
-        assert len(deleted) == 1
-
-
-@virtual
-async def test_a_plugin_that_loses_every_race_is_restarted_no_oftener_than_allowed() -> None:
-    async with sharing_stage(ruled(Replicas(4), restart_plugin=True)) as play:
-        await play.sandbox.add_node("a", shared_machine(script=PluginScript(lost_races=9)))
-        await anyio.sleep(3 * LONG)
-
-        assert shares(play) == "False/NoGPUsOffered"
-        assert len([call for call in play.writes() if call.method == "DELETE"]) == 1
-        await play.quiet(0.2)
-
-
-@virtual
-async def test_whoever_keeps_writing_over_our_label_wins_and_is_named() -> None:
-    async with sharing_stage() as play:
-        await play.join("a", shared_machine())
-        for _ in range(3):
-            patch = {"metadata": {"labels": {names.PLUGIN_CONFIG: "ts-2"}}}
-            await play.sandbox.client("mutineer").merge(NODES, "", "a", patch)
-            await anyio.sleep(90)
-
-        assert (shares(play), profile(play)) == ("False/Reverted", "ts-2")
-        assert "mutineer" in sharing_condition(play)["message"]
-        await play.quiet(0.1)
-
-
-@virtual
-async def test_a_key_that_comes_later_is_waited_for_until_pods_have_it_mounted() -> None:
-    """A label that names a key which is not mounted yet crashes the config-manager (nos 57)."""
-    async with sharing_stage(configs={"exclusive": EXCLUSIVE}) as play:
-        await play.sandbox.add_node("a", shared_machine())
-        await anyio.sleep(60)
-        assert shares(play) == "False/ProfileMissing"
-
-        await play.admin.merge(CONFIGMAPS, "nvidia-device-plugin", "gpu-profiles", {"data": {"ts-4": sliced(4)}})
-        await anyio.sleep(30)
-        assert (shares(play), profile(play)) == ("False/AwaitingProfile", None)
-        await anyio.sleep(200)
-        assert (shares(play), profile(play), play.taints()) == ("True/Sliced", "ts-4", [])
 
 
 def test_every_reason_that_is_no_answer_of_its_own_has_a_story() -> None:
