@@ -11,6 +11,7 @@ from reconciler.model import names
 from reconciler.model.node import InstanceType, NodeName, NodeView
 from reconciler.model.plan import Announce, Lost
 from reconciler.runtime.clock import Clock
+from reconciler.runtime.errors import Forbidden, Rejected
 from reconciler.runtime.worker import Pass
 
 
@@ -77,7 +78,11 @@ class NodeGpus:
             self._told.pop(name, None)
         if finding is None or self._told.get(name) == finding:
             return False
-        await self._actuator.apply([finding])
+        try:
+            await self._actuator.apply([finding])
+        except (Forbidden, Rejected):
+            self._told[name] = finding  # it never will be told, and the log says so once
+            raise
         self._told[name] = finding
         return True
 

@@ -27,8 +27,9 @@ def due(
         return None, None
     if isinstance(facts.probe, Probing):
         return None, policy.probe_poll
-    if not node.ready or not node.boot_id:
-        return None, None  # the node's next event tells; until then a probe could not run, or not be named
+    if not node.ready or not node.boot_id or node.disrupted:
+        # The node's next event tells; until then a probe could not run, or not be named, or Karpenter empties the node.
+        return None, None
     if ended is None or not ended.fresh:
         return RunProbe(node.key, node.boot_id, node.instance_type), policy.probe_poll
     wait = min(policy.probe_retry, FIRST_RETRY * 2.0 ** min(ended.serial, 20))

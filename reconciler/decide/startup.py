@@ -53,8 +53,8 @@ def gate(node: NodeView, holds: str, *, busy: bool) -> Gate:
 
     The patch of the status moves the version that the list of taints is written against.
     """
-    if not node.has_startup_taint:
-        return Gate()
+    if not node.has_startup_taint or node.disrupted:
+        return Gate()  # nobody needs to come where Karpenter sends everybody away
     if holds:
         return Gate(aside=f"the startup taint stays {holds}")
     return Gate() if busy else Gate((clear(node),), "the startup taint is removed")

@@ -34,8 +34,11 @@ _RESULTS = ("sharing", "replicas", "memory_per_slice", "profile")
 _VALUE = r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 """A label's value: it names the profile, so it must be one."""
 
-_SELECTOR = r"^[A-Za-z0-9!][-A-Za-z0-9_./=!, ()]*$"
-"""Of a label selector, what can be told without the API server, which has the last word."""
+_WORD = r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?"
+_SET = rf"\(\s*{_WORD}(?:\s*,\s*{_WORD})*\s*\)"
+_REQUIREMENT = rf"\s*(?:!?{_WORD}|{_WORD}\s*(?:==?|!=)\s*(?:{_WORD})?|{_WORD}\s+(?:not)?in\s+{_SET})\s*"
+_SELECTOR = rf"^{_REQUIREMENT}(?:,{_REQUIREMENT})*$"
+"""A label selector as the API server reads it; one that it refused would keep the whole controller from being ready."""
 
 
 def _memory(text: str) -> str:

@@ -8,7 +8,7 @@ from reconciler.decide.node import NodeFacts, NodePolicy, decide
 from reconciler.model import names
 from reconciler.model.gpu import NoGpu
 from reconciler.model.node import InstanceType, Taint
-from reconciler.model.plan import Advertise, ClearTaint, SetTaint
+from reconciler.model.plan import Advertise, Announce, ClearTaint, SetTaint
 from reconciler.model.policy import CapacityPolicy, MultiGpu, SlicingPolicy, SlicingRule
 from reconciler.model.reasons import SharingReason
 from reconciler.model.sharing import MemoryPerSlice, PluginConfig, Profile, Replicas, profile_name
@@ -82,3 +82,17 @@ def test_of_a_node_that_no_rule_is_for_or_that_has_no_gpu_sharing_says_nothing()
 
     bare = NodeFacts(facts_of(node("m5.large", capacity={"cpu": 2000}), spec=NoGpu(InstanceType("m5.large"))))
     assert decide(bare, FOUR, NOW).plan.because == "m5.large has no GPU"
+
+
+def test_on_a_node_that_karpenter_empties_nothing_is_begun_and_what_is_advertised_stays_true() -> None:
+    """A kubelet that restarts there admits the pods that are left anew, and fails those without their memory."""
+    emptied = (*HELD, Taint(names.KARPENTER_DISRUPTED_TAINT, "NoSchedule"))
+    facts = NodeFacts(facts_of(node(taints=emptied), spec=T4.spec()), PLUGIN)
+    decision = decide(facts, FOUR, NOW)
+
+    assert not decision.sharing.said
+    assert [type(one) for one in decision.plan.actions] == [Announce, Advertise]
+
+    probed = facts_of(node(taints=emptied), spec=T4.spec(), probe=T4.probed())
+    done = after(probed, plan(probed, MEMORY, NOW))
+    assert decide(NodeFacts(done, PLUGIN), NodePolicy(MEMORY, SlicingPolicy()), NOW).plan.actions == ()

@@ -159,6 +159,8 @@ def test_a_list_in_the_environment_must_be_json(text: str, says: str) -> None:
         ("plugin_namespace", "My.Space", "a namespace's name"),
         ("plugin_selector", "", "a label selector such as"),
         ("plugin_selector", "app=ä", "a label selector such as"),
+        ("plugin_selector", "a in (b", "a label selector such as"),
+        ("plugin_selector", "a=b,", "a label selector such as"),
         ("config_map", "Profiles", "object's name"),
         ("later", "now", "one of idle, fence, never"),
         ("fence_for", "1s", "a duration from 10s to 1d"),
@@ -173,3 +175,19 @@ def test_a_wrong_knob_of_sharing_says_what_is_allowed(field: str, value: str, sa
 
     assert mistake.name == f"slicing.{field} / {variable}"
     assert says in mistake.allowed
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "app=nvidia-device-plugin-daemonset",
+        "a==b, !c,d != e",
+        "app in (nvidia-device-plugin, other),tier notin (x)",
+        "app.kubernetes.io/name",
+        "a=",
+    ],
+)
+def test_label_selectors_are_taken_as_the_api_server_takes_them(selector: str) -> None:
+    settings = load({"GPU_RECONCILER_SLICING__PLUGIN_SELECTOR": selector})
+
+    assert settings.slicing.plugin_selector == selector
