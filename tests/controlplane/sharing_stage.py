@@ -31,6 +31,17 @@ CHART = PluginChart(external=CONFIG_MAP, tolerations=tolerations("values-device-
 
 
 @contextmanager
+def profiles_shipped(plane: ControlPlane, configs: Mapping[str, str] | None = None) -> Iterator[None]:
+    """The plugin's ConfigMap, as we ship it unless told otherwise, and the right to read it."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+    with plugin_namespace(plane, NAMESPACE, CONFIG_MAP):
+        plane.api.delete(f"{path}/{CONFIG_MAP}")
+        plane.api.post(path, {"metadata": {"name": CONFIG_MAP}, "data": dict(configs or contents())})
+        yield
+        plane.api.delete(f"{path}/{CONFIG_MAP}")
+
+
+@contextmanager
 def plugin_installed(
     plane: ControlPlane,
     *,
@@ -42,17 +53,14 @@ def plugin_installed(
 
     `configs`: the ConfigMap's data, where they are not those that we ship.
     """
-    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
     right = (SHARING / "restart-plugin.yaml").read_text()
-    with plugin_namespace(plane, NAMESPACE, CONFIG_MAP):
-        plane.api.post(path, {"metadata": {"name": CONFIG_MAP}, "data": dict(configs or contents())})
+    with profiles_shipped(plane, configs):
         if restart_plugin:
             plane.kubectl("apply", "-f", "-", text=right)
         try:
             with DevicePlugin(plane, chart) as plugin:
                 yield plugin
         finally:
-            plane.api.delete(f"{path}/{CONFIG_MAP}")
             if restart_plugin:
                 plane.kubectl("delete", "-f", "-", text=right)
 

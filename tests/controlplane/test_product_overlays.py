@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.kube import shipped_profiles
 from tests.controlplane import karpenter_objects as objects
 from tests.controlplane.api import MERGE, Json
 from tests.controlplane.cluster import ControlPlane
@@ -19,8 +18,8 @@ from tests.controlplane.kwok import Kwok
 from tests.controlplane.pods import phase_and_reason, pod_asking
 from tests.controlplane.product import MEMORY, UNPROBED, Installation, memory, reason
 from tests.controlplane.replica import Replica
+from tests.controlplane.sharing_stage import profiles_shipped
 from tests.controlplane.waiting import eventually, never
-from tests.deploy.objects import MANIFESTS
 
 Start = Callable[..., Karpenter[Kwok]]
 StartAws = Callable[..., Karpenter[Aws]]
@@ -47,14 +46,8 @@ def pods(namespace: str) -> str:
 @pytest.fixture
 def profiles(control_plane: ControlPlane) -> Iterator[None]:
     """The ConfigMap of the device plugin as we ship it, and the right to read it."""
-    api, space = control_plane.api, "nvidia-device-plugin"
-    api.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
-    path = f"/api/v1/namespaces/{space}/configmaps"
-    api.post(path, dict(shipped_profiles.document(space, "gpu-profiles")))
-    control_plane.kubectl("apply", "-k", str(MANIFESTS / "sharing"))
-    yield
-    api.delete(f"{path}/gpu-profiles")
-    api.delete(f"/api/v1/namespaces/{space}")
+    with profiles_shipped(control_plane):
+        yield
 
 
 def running(plane: ControlPlane, pods: str, name: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from reconciler.model import names
 from reconciler.sandbox.plugin_script import PluginScript
+from tests.controlplane import history
 from tests.controlplane.api import STRATEGIC, Json
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.device_plugin import DevicePlugin, PluggedNode
@@ -34,11 +35,13 @@ RULES = [
 SETTINGS = {
     "slicing.rules": json.dumps(RULES),
     "slicing.restart_plugin": True,
-    "slicing.follow_within": "20s",
+    "slicing.follow_within": "12s",
     "probe.enabled": False,
 }
 LATE = 60.0
 """Seconds for what needs `follow_within`, or a kubelet's patience with a container."""
+
+NOTHING = "False/NoGPUsOffered"
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -90,12 +93,14 @@ def test_a_plugin_that_lost_its_race_is_restarted_and_its_next_pod_is_right(
     control_plane: ControlPlane, plugin: DevicePlugin
 ) -> None:
     """k8s-device-plugin 1645: ready, and nothing offered. Once by policy; the DaemonSet makes the next pod."""
+    start = history.now(control_plane)
     with PluggedNode(control_plane, "cause-race", machine(), PluginScript(lost_races=1)) as node:
         kubelet = node.kubelet
         (lost,) = eventually(lambda: pods(plugin, kubelet.name), "the plugin's pod comes", LATE)
-        eventually(lambda: told(kubelet.node()) == "False/NoGPUsOffered", "the node says so", LATE)
-        assert "1645" in sentence(kubelet.node())
         eventually(lambda: told(kubelet.node()) == "True/Sliced", "the next pod is right", LATE)
+        said = [sentence(one) for one in history.versions(control_plane, kubelet.path, start) if told(one) == NOTHING]
+        assert said
+        assert all("1645" in one for one in said)
         (found,) = pods(plugin, kubelet.name)
         assert found["metadata"]["uid"] != lost["metadata"]["uid"]
         eventually(lambda: not taints(kubelet.node()), "the node is opened")

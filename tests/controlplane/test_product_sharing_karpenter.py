@@ -193,6 +193,7 @@ def test_a_node_that_karpenter_disrupts_in_the_middle_of_its_switch_is_left_from
     assert any(names.PLUGIN_CONFIG in str(call.body) for call in ours if call.at < tainted)
     assert [call for call in ours if call.status >= 400 and call.at > tainted] == []
     assert one.idle()
+    assert [line for line in one.said() if line["level"] != "info"] == [], "nothing went wrong, and nothing was retried"
 
 
 def disrupts(call: Call, node: str) -> bool:
