@@ -62,7 +62,8 @@ def test_one_node_of_a_file_is_one_object_with_the_documented_fields(dump: Path)
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     assert list(answer) == [
-        "node", "instance_type", "resource", "mib", "source", "reason", "because", "sharing", "opinions", "limits", "actions",
+        "node", "instance_type", "resource", "mib", "source", "reason", "because", "sharing", "opinions", "limits",
+        "actions",
     ]  # fmt: skip
     assert (answer["node"], answer["instance_type"]) == ("t4", "g4dn.xlarge")
     assert (answer["resource"], answer["mib"], answer["source"]) == ("veriff.com/gpu-memory", 14592, "builtin")
