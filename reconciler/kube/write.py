@@ -1,6 +1,7 @@
 """What request is an action? Pure: the wire form of each write, and of nothing else."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -8,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from reconciler.kube.wire import ListMeta
 from reconciler.model import names, quantity
 from reconciler.model.node import Condition, NodeKey, Taint
 from reconciler.model.plan import Advertise, Announce, ClearTaint, RestartPlugin, SetTaint
@@ -35,19 +35,17 @@ def request(method: str, path: str, body: Any, content_type: str = JSON) -> Requ
     return Request(method, path, {"fieldManager": names.FIELD_MANAGER}, data, content_type, BRIEF)
 
 
-class _Answer(msgspec.Struct, gc=False):
-    metadata: ListMeta
-
-
-_ANSWER = msgspec.json.Decoder(_Answer)
+_VERSION = re.compile(rb'"resourceVersion":\s*"([^"]*)"')
 
 
 def version(body: bytes) -> str:
-    """The version of the object that a write left behind, by the server's answer; empty where that does not say."""
-    try:
-        return _ANSWER.decode(body).metadata.resource_version or ""
-    except msgspec.DecodeError:
-        return ""
+    """The version of the object that a write left behind, by the server's answer; empty where that does not say.
+
+    Searched for and not decoded: it stands near the front, and the rest may be long. Inside a text its quotes would be
+    escaped, so the first that is found is the object's own.
+    """
+    found = _VERSION.search(body)
+    return found[1].decode(errors="replace") if found is not None else ""
 
 
 def node_path(node: NodeKey) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.kube import write
 from reconciler.kube.apply import Rehearsal
 from reconciler.kube.fence import NotLeader
 from reconciler.model import names
@@ -293,3 +294,16 @@ async def test_a_rehearsal_does_nothing_and_remembers_all() -> None:
 
     assert await rehearsal.apply(ACTIONS) == [Done()] * len(ACTIONS)
     assert rehearsal.actions == ACTIONS
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        (b'{"kind":"PartialObjectMetadata","metadata":{"name":"n","resourceVersion":"77","uid":"u"}}', "77"),
+        (b'{"metadata": {"annotations": {"a": "{\\"resourceVersion\\":\\"1\\"}"}, "resourceVersion": "78"}}', "78"),
+        (b'{"kind":"Status"}', ""),
+        (b"\xff", ""),
+    ],
+)
+def test_the_version_is_read_off_an_answer_whatever_else_it_holds(body: bytes, version: str) -> None:
+    assert write.version(body) == version
