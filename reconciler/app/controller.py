@@ -4,10 +4,9 @@ It is given its transport, its clock and its randomness, so that the demo, the t
 process all run this very composition.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import anyio
 from anyio.abc import TaskStatus
@@ -29,9 +28,11 @@ from reconciler.kube.catalog import CatalogStore
 from reconciler.kube.fence import Fence
 from reconciler.kube.node_pools import NodePoolCache
 from reconciler.kube.plugin_cache import PluginCache
+from reconciler.kube.plugin_place import PluginPlace
 from reconciler.kube.probe_cache import ProbeCache
 from reconciler.kube.probe_settings import ProbeJobSettings
-from reconciler.kube.watch import Pace, Watcher
+from reconciler.kube.watch import Pace
+from reconciler.kube.watches import Watches
 from reconciler.model import names
 from reconciler.model.node import InstanceType, NodeName
 from reconciler.model.overlay import OverlayPolicy
@@ -136,52 +137,42 @@ class Controller:
         )
         self.node_worker = Worker("node", self.node_queue, self.gpus.reconcile, self.backoff, voice)
         self.type_worker = Worker("type", self.type_queue, self.types.reconcile, self.backoff, voice)
-        pool_watch = self._watcher(node_pools.source(voice.trouble), self.pools.take)
-        self.overlays = self._overlay_loop(pool_watch, fence, dry=actuator is not None)
+        self.watches = Watches(world.transport, backoff=self.backoff, report=voice.trouble, pace=wishes.pace)
+        self._watch_nodes()
+        self.overlays = self._overlay_loop(fence, dry=actuator is not None)
         self.verifications = self._verify_loop(actuator_or_real, fence) if actuator is None else None
-        self._watchers = [*self._watches(), *([pool_watch] if sharing or self.overlays is not None else [])]
-        for loop in self._besides:
-            self._watchers += loop.watchers
-        metrics.watching(lambda: watched(self._watchers, world.clock))
+        metrics.watching(lambda: watched(self.watches, world.clock))
 
-    def _watcher(self, source: Any, sink: Callable[[Any], None]) -> Watcher[Any]:
-        return Watcher(
-            self._world.transport,
-            source,
-            sink,
-            backoff=self.backoff,
-            report=self._voice.trouble,
-            pace=self._wishes.pace,
-        )
+    def _watch_nodes(self) -> None:
+        """All that the loop over nodes looks at."""
+        report, namespace, add = self._voice.trouble, self._wishes.namespace, self.watches.add
+        # The catalog and the probes first: a node that is seen before them would be probed twice.
+        add(catalog_config_map.source(report, namespace), self.catalog.take)
+        add(sources.probe_jobs(report, namespace), self.probes.jobs.take)
+        add(sources.probe_pods(report, namespace), self.probes.pods.take)
+        add(sources.node_claims(report), self.claims.take)
+        self._watch_plugin()
+        add(sources.nodes(report), self.nodes.take)
+        add(sources.pods(report), self.pods.take)
 
-    def _watches(self) -> Sequence[Watcher[Any]]:
-        report, namespace, watcher = self._voice.trouble, self._wishes.namespace, self._watcher
-        return (
-            # The catalog and the probes first: a node that is seen before them would be probed twice.
-            watcher(catalog_config_map.source(report, namespace), self.catalog.take),
-            watcher(sources.probe_jobs(report, namespace), self.probes.jobs.take),
-            watcher(sources.probe_pods(report, namespace), self.probes.pods.take),
-            watcher(sources.node_claims(report), self.claims.take),
-            *self._plugin_watches(),
-            watcher(sources.nodes(report), self.nodes.take),
-            watcher(sources.pods(report), self.pods.take),
-        )
-
-    def _plugin_watches(self) -> Sequence[Watcher[Any]]:
+    def _watch_plugin(self) -> None:
         """Rules need the ConfigMap and the pods; slices in overlays the first alone: a template may name a profile."""
         report, wishes, slicing = self._voice.trouble, self._wishes, self._wishes.policy.slicing
         if not slicing.rules and not (wishes.overlays is not None and wishes.overlays.slices):
-            return ()
-        namespace, _, name = slicing.config_map.partition("/")
-        config = self._watcher(sources.plugin_config_map(report, namespace, name), self.plugins.configs.take)
+            return
+        place = PluginPlace.of(slicing.config_map, wishes.plugin_selector)
+        source = sources.plugin_config_map(report, place.namespace, place.config_map)
+        config = self.watches.add(source, self.plugins.configs.take)
         self.plugins.may_read = lambda: not config.absent
-        if not slicing.rules:
-            return (config,)
-        pods = sources.plugin_pods(report, namespace, wishes.plugin_selector)
-        return (config, self._watcher(pods, self.plugins.pods.take))
+        if slicing.rules:
+            self.watches.add(sources.plugin_pods(report, place.namespace, place.selector), self.plugins.pods.take)
 
-    def _overlay_loop(self, pool_watch: Watcher[Any], fence: Fence, *, dry: bool) -> OverlayLoop | None:
+    def _overlay_loop(self, fence: Fence, *, dry: bool) -> OverlayLoop | None:
+        """The loop over NodeOverlays, where people want it. NodePools are watched for its sake and for rules'."""
         wishes = self._wishes
+        if wishes.overlays is None and not wishes.policy.slicing.rules:
+            return None
+        pool_watch = self.watches.add(node_pools.source(self._voice.trouble), self.pools.take)
         if wishes.overlays is None:
             return None
         return OverlayLoop(
@@ -194,7 +185,7 @@ class Controller:
             nodes=self.nodes,
             plugins=self.plugins,
             catalog=self.catalog,
-            watcher=self._watcher,
+            watches=self.watches,
             backoff=self.backoff,
             voice=self._voice,
             metrics=self._metrics,
@@ -211,7 +202,7 @@ class Controller:
             may_write=fence,
             nodes=self.nodes,
             actuator=actuator,
-            watcher=self._watcher,
+            watches=self.watches,
             backoff=self.backoff,
             voice=self._voice,
         )
@@ -221,29 +212,20 @@ class Controller:
         return [loop for loop in (self.overlays, self.verifications) if loop is not None]
 
     @property
-    def synced(self) -> bool:
-        """Everything that was there at first is known."""
-        return all(watcher.synced.is_set() for watcher in self._watchers)
-
-    @property
     def unsynced(self) -> Sequence[str]:
-        """The kinds that have not been read yet."""
-        return [watcher.source.kind for watcher in self._watchers if not watcher.synced.is_set()]
+        """The kinds that have not been read yet; empty once everything that was there at first is known."""
+        return self.watches.unsynced
 
     async def watch(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Follow the cluster until cancelled; `started` once all that was there at first is known."""
         async with anyio.create_task_group() as group:
-            for watcher in self._watchers:
-                group.start_soon(watcher.run)
-            for watcher in self._watchers:
-                await watcher.synced.wait()
+            await group.start(self.watches.watch)
             self._metrics.synced(True)
             task_status.started()
 
     async def work(self) -> None:
         """Reconcile until cancelled. Every node first: what a former term showed of it went with that term."""
-        for node in self.nodes.all():
-            self.node_queue.add(node.name)
+        self._queue_nodes()
         async with anyio.create_task_group() as group:
             group.start_soon(self.type_worker.run)
             for loop in self._besides:
@@ -278,8 +260,11 @@ class Controller:
         if self.overlays is not None:
             self.overlays.begin()
 
-    def _every_node(self) -> None:
+    def _queue_nodes(self) -> None:
         for node in self.nodes.all():
             self.node_queue.add(node.name)
+
+    def _every_node(self) -> None:
+        self._queue_nodes()
         if self.overlays is not None:
             self.overlays.begin()

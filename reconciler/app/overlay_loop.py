@@ -1,8 +1,5 @@
 """How does the loop over NodeOverlays hang together? Its queue, its cache, its watch, and who writes."""
 
-from collections.abc import Callable
-from typing import Any
-
 from reconciler.app.voice import Voice
 from reconciler.app.world import World
 from reconciler.controllers.overlays import KEY, Overlays
@@ -16,6 +13,8 @@ from reconciler.kube.overlay_writes import KubeOverlays
 from reconciler.kube.overlays import OverlayCache
 from reconciler.kube.plugin_cache import PluginCache
 from reconciler.kube.watch import Watcher
+from reconciler.kube.watches import Watches
+from reconciler.model.node_pool import NodePoolView
 from reconciler.model.overlay import OverlayPolicy
 from reconciler.runtime.backoff import Backoff
 from reconciler.runtime.worker import Worker
@@ -34,11 +33,11 @@ class OverlayLoop:
         overlay_policy: OverlayPolicy,
         may_write: Fence | None,
         pools: NodePoolCache,
-        pool_watch: Watcher[Any],
+        pool_watch: Watcher[NodePoolView],
         nodes: NodeCache,
         plugins: PluginCache,
         catalog: CatalogStore,
-        watcher: Callable[[Any, Callable[[Any], None]], Watcher[Any]],
+        watches: Watches,
         backoff: Backoff,
         voice: Voice,
         metrics: Metrics,
@@ -46,8 +45,7 @@ class OverlayLoop:
         """`may_write` None: it is only said what would be written."""
         self._queue: WorkQueue[str] = WorkQueue()
         cache = OverlayCache(self.begin)
-        overlay_watch = watcher(node_overlays.source(voice.trouble), cache.take)
-        self.watchers = [overlay_watch]
+        overlay_watch = watches.add(node_overlays.source(voice.trouble), cache.take)
         writes = None if may_write is None else KubeOverlays(world.transport, may_write=may_write, clock=world.clock)
         self.loop = Overlays(
             pools=pools,

@@ -1,9 +1,7 @@
 """Which overlays should stand? Asked once, of a live cluster or of a file; nothing is written."""
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import anyio
 
@@ -24,8 +22,9 @@ from reconciler.kube.node_pools import NodePoolCache
 from reconciler.kube.overlay_offline import OverlayDump
 from reconciler.kube.overlays import OverlayCache
 from reconciler.kube.plugin_cache import PluginCache
+from reconciler.kube.plugin_place import PluginPlace
 from reconciler.kube.trouble import Report
-from reconciler.kube.watch import Watcher
+from reconciler.kube.watches import Watches
 from reconciler.model.overlay import OverlayPlan, OverlayPolicy
 from reconciler.model.sharing import PluginConfig
 from reconciler.runtime.backoff import Backoff
@@ -46,15 +45,12 @@ async def of_cluster(settings: Settings, report: Report, *, slices: bool | None,
     async with connect(settings.kubernetes.kubeconfig, settings.kubernetes.context) as transport:
         look = _Look(settings, transport, report, policy(settings, slices))
         async with anyio.create_task_group() as group:
-            for watcher in look.watchers:
-                group.start_soon(watcher.run)
             with anyio.move_on_after(within):
-                for watcher in look.watchers:
-                    await watcher.synced.wait()
-            unread = [watcher.source.kind for watcher in look.watchers if not watcher.synced.is_set()]
+                await group.start(look.watches.watch)
+            unread = look.watches.unsynced
             group.cancel_scope.cancel()
         if unread:
-            raise NotInTime(f"within {within:g} s these could not be read: {', '.join(unread)}")
+            raise NotInTime(within, unread)
         return look.loop.decide()
 
 
@@ -97,20 +93,15 @@ class _Look:
             row=table.beside,
         )
 
-        def watcher(source: Any, sink: Callable[[Any], None]) -> Watcher[Any]:
-            return Watcher(transport, source, sink, backoff=backoff, report=report, pace=wished.pace)
-
-        of_pools = watcher(node_pools.source(report), pools.take)
-        of_overlays = watcher(node_overlays.source(report), found.take)
-        self.watchers = [
-            watcher(catalog_config_map.source(report, wished.namespace), catalog.take),
-            of_pools,
-            of_overlays,
-            watcher(sources.nodes(report), nodes.take),
-        ]
+        self.watches = Watches(transport, backoff=backoff, report=report, pace=wished.pace)
+        self.watches.add(catalog_config_map.source(report, wished.namespace), catalog.take)
+        of_pools = self.watches.add(node_pools.source(report), pools.take)
+        of_overlays = self.watches.add(node_overlays.source(report), found.take)
+        self.watches.add(sources.nodes(report), nodes.take)
         if policy.slices:
-            namespace, _, name = wished.policy.slicing.config_map.partition("/")
-            self.watchers.append(watcher(sources.plugin_config_map(report, namespace, name), plugins.configs.take))
+            place = PluginPlace.of(wished.policy.slicing.config_map, wished.plugin_selector)
+            config = sources.plugin_config_map(report, place.namespace, place.config_map)
+            self.watches.add(config, plugins.configs.take)
         self.loop = Overlays(
             pools=pools,
             overlays=found,

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
+from anyio.abc import TaskGroup, TaskStatus
 
 from reconciler.app.controller import Controller
 from reconciler.app.explaining import from_cluster
@@ -39,6 +40,18 @@ from reconciler.settings.root import Settings
 class NotInTime(Exception):
     """The cluster could not be read within the time that was given; the text names what is missing."""
 
+    def __init__(self, within: float, unread: Sequence[str]) -> None:
+        super().__init__(f"within {within:g} s these could not be read: {', '.join(unread)}")
+
+
+class Watching(Protocol):
+    """What follows a cluster: the controller, or the watches of one look."""
+
+    @property
+    def unsynced(self) -> Sequence[str]: ...
+
+    async def watch(self, *, task_status: TaskStatus[None]) -> None: ...
+
 
 class SystemClock:
     """The wall clock of this machine."""
@@ -66,7 +79,7 @@ async def run(settings: Settings) -> None:
             return ""  # to answer at all is to live: an API server that is away is no reason to be restarted
 
         def ready() -> str:
-            return "" if controller.synced else f"not read yet: {', '.join(controller.unsynced)}"
+            return f"not read yet: {', '.join(controller.unsynced)}" if controller.unsynced else ""
 
         async with listen(settings.server.host, settings.server.port, metrics, healthy=healthy, ready=ready) as port:
             logs.logger().info("serving", host=settings.server.host, port=port)
@@ -87,7 +100,7 @@ async def once(settings: Settings, *, within: float, rehearsal: Rehearsal | None
     With a `rehearsal` nothing is written. Raises NotInTime; NotLeader when another replica leads.
     """
     async with _parts(settings, actuator=rehearsal) as parts, anyio.create_task_group() as group:
-        await _synced(group, parts.controller, within)
+        await started(group, parts.controller, within)
         if rehearsal is not None or not settings.leader.enabled:
             bad = await parts.controller.once()
         else:
@@ -106,18 +119,19 @@ async def once(settings: Settings, *, within: float, rehearsal: Rehearsal | None
 async def explain(settings: Settings, *, within: float, pod: Resources | None) -> Sequence[Explanation]:
     """Every node of the cluster, explained; nothing is written. Raises NotInTime."""
     async with _parts(settings, actuator=Rehearsal()) as parts, anyio.create_task_group() as group:
-        await _synced(group, parts.controller, within)
+        await started(group, parts.controller, within)
         await parts.controller.ask_types()
         found = from_cluster(parts.controller, wishes(settings).policy, SystemClock().now(), pod)
         group.cancel_scope.cancel()
     return found
 
 
-async def _synced(group: TaskGroup, controller: Controller, within: float) -> None:
+async def started(group: TaskGroup, watching: Watching, within: float) -> None:
+    """Begin to watch; returns once all that was there at first is known. Raises NotInTime."""
     with anyio.move_on_after(within):
-        await group.start(controller.watch)
+        await group.start(watching.watch)
         return
-    raise NotInTime(f"within {within:g} s these could not be read: {', '.join(controller.unsynced)}")
+    raise NotInTime(within, watching.unsynced)
 
 
 @asynccontextmanager

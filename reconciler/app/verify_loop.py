@@ -1,8 +1,5 @@
 """How does the loop that verifies nodes once a boot hang together?"""
 
-from collections.abc import Callable
-from typing import Any
-
 from reconciler.app.voice import Voice
 from reconciler.app.world import World
 from reconciler.controllers.ports import Actuator
@@ -13,7 +10,7 @@ from reconciler.kube.fence import Fence
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.verify_job import VerifyJobs
 from reconciler.kube.verify_views import VerifyCache
-from reconciler.kube.watch import Watcher
+from reconciler.kube.watches import Watches
 from reconciler.model.node import NodeName, NodeView
 from reconciler.model.verification import VerifyPolicy
 from reconciler.runtime.backoff import Backoff
@@ -33,17 +30,15 @@ class VerifyLoop:
         may_write: Fence,
         nodes: NodeCache,
         actuator: Actuator,
-        watcher: Callable[[Any, Callable[[Any], None]], Watcher[Any]],
+        watches: Watches,
         backoff: Backoff,
         voice: Voice,
     ) -> None:
         self._nodes = nodes
         self._queue: WorkQueue[NodeName] = WorkQueue()
         trials = VerifyCache(self._queue.add)
-        self.watchers = [
-            watcher(verify_views.jobs(voice.trouble, job.namespace), trials.jobs.take),
-            watcher(verify_views.pods(voice.trouble, job.namespace), trials.pods.take),
-        ]
+        watches.add(verify_views.jobs(voice.trouble, job.namespace), trials.jobs.take)
+        watches.add(verify_views.pods(voice.trouble, job.namespace), trials.pods.take)
         self.loop = NodeVerification(
             nodes=nodes,
             trials=trials,

@@ -4,14 +4,12 @@ import random
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskStatus
 
 from reconciler.app.job_wishes import verify_job, verify_policy
-from reconciler.app.process import NotInTime
+from reconciler.app.process import started
 from reconciler.app.wishes import wishes
 from reconciler.decide import verifying
 from reconciler.kube import sources, verify_views
@@ -23,7 +21,8 @@ from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.kube.trouble import Report
 from reconciler.kube.verify_job import VerifyJobs
 from reconciler.kube.verify_views import VerifyCache
-from reconciler.kube.watch import Pace, Watcher
+from reconciler.kube.watch import Pace
+from reconciler.kube.watches import Watches
 from reconciler.model.node import NodeName, NodeView
 from reconciler.model.trial import RunVerification
 from reconciler.model.verification import Verification, VerifyPolicy
@@ -79,28 +78,10 @@ class Verifier:
         if only:
             nodes = replace(nodes, selectors={"fieldSelector": f"metadata.name={only}"})
 
-        def watcher(source: Any, sink: Callable[[Any], None]) -> Watcher[Any]:
-            return Watcher(transport, source, sink, backoff=backoff, report=report, pace=pace)
-
-        self._watchers = (
-            watcher(nodes, self.nodes.take),
-            watcher(verify_views.jobs(report, job.namespace), self.trials.jobs.take),
-            watcher(verify_views.pods(report, job.namespace), self.trials.pods.take),
-        )
-
-    @property
-    def unsynced(self) -> Sequence[str]:
-        """The kinds that have not been read yet."""
-        return [watcher.source.kind for watcher in self._watchers if not watcher.synced.is_set()]
-
-    async def watch(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Follow the cluster until cancelled; `started` once all that was there at first is known."""
-        async with anyio.create_task_group() as group:
-            for watcher in self._watchers:
-                group.start_soon(watcher.run)
-            for watcher in self._watchers:
-                await watcher.synced.wait()
-            task_status.started()
+        self.watches = Watches(transport, backoff=backoff, report=report, pace=pace)
+        self.watches.add(nodes, self.nodes.take)
+        self.watches.add(verify_views.jobs(report, job.namespace), self.trials.jobs.take)
+        self.watches.add(verify_views.pods(report, job.namespace), self.trials.pods.take)
 
     def chosen(self, names: Sequence[str]) -> Sequence[NodeView]:
         """The nodes of these names; without any name, all that seem to have an NVIDIA GPU."""
@@ -199,10 +180,7 @@ async def verify(
                         return
 
             group.start_soon(until_signal)
-            with anyio.move_on_after(within) as patience:
-                await group.start(verifier.watch)
-            if patience.cancelled_caught:
-                raise NotInTime(f"within {within:g} s these could not be read: {', '.join(verifier.unsynced)}")
+            await started(group, verifier.watches, within)
             chosen = verifier.chosen(names)
             unknown = sorted(set(names) - {str(node.name) for node in chosen})
             await verifier.verify(chosen, done)

@@ -17,7 +17,7 @@ from reconciler.cli.base import COULD_NOT, WRONG, Config, Output, Within, app, e
 from reconciler.decide.explanation import Explanation
 from reconciler.decide.limits import sentence
 from reconciler.kube.offline import UnreadableFile, read
-from reconciler.kube.plugin_offline import PluginPlace
+from reconciler.kube.plugin_place import PluginPlace
 from reconciler.model import quantity
 from reconciler.model.node import InstanceType, Resources
 from reconciler.runtime import logs
@@ -67,8 +67,8 @@ def explain(
 def _from_file(file: Path, settings: Settings, pod: Resources | None) -> Sequence[Explanation]:
     try:
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        namespace, _, name = node_policy(settings).slicing.config_map.partition("/")
-        dump = read(content, tell, PluginPlace(namespace, name, settings.slicing.plugin_selector))
+        place = PluginPlace.of(node_policy(settings).slicing.config_map, settings.slicing.plugin_selector)
+        dump = read(content, tell, place)
     except OSError as error:
         end(WRONG, f"{file}: {error.strerror}")
     except UnreadableFile as error:

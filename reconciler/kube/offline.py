@@ -13,7 +13,8 @@ from msgspec import Raw, Struct
 from reconciler.kube import node_pools
 from reconciler.kube.node_pools import NodePoolWire
 from reconciler.kube.parse import NodeParser, Odd, node_claim
-from reconciler.kube.plugin_offline import PluginObjects, PluginPlace
+from reconciler.kube.plugin_offline import PluginObjects
+from reconciler.kube.plugin_place import PluginPlace
 from reconciler.kube.pods import PodParser
 from reconciler.kube.trouble import Report, Trouble
 from reconciler.kube.wire import ClaimWire, NodeWire, PageOf, PodWire

@@ -1,27 +1,16 @@
 """Which of a file's ConfigMaps and pods are the device plugin's?"""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from reconciler.kube.label_selector import LabelSelector, SelectorError
 from reconciler.kube.parse import Odd
 from reconciler.kube.plugin_config import PluginConfigWire, plugin_config
+from reconciler.kube.plugin_place import PluginPlace
 from reconciler.kube.plugin_pods import PluginPodWire, plugin_pod
 from reconciler.kube.trouble import Report, Trouble
 from reconciler.kube.wire import Meta
 from reconciler.model.plugin import PluginPod
 from reconciler.model.sharing import PluginConfig
-
-
-@dataclass(frozen=True, slots=True)
-class PluginPlace:
-    """Where the device plugin is, as the settings say."""
-
-    namespace: str
-    config_map: str
-    selector: str
-    """Label selector of its pods, as the API takes it."""
 
 
 class _Labelled(Meta):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.kube.offline import UnreadableFile, read
-from reconciler.kube.plugin_offline import PluginPlace
+from reconciler.kube.plugin_place import PluginPlace
 from reconciler.kube.trouble import Trouble
 from reconciler.model.sharing import PluginConfig, Profile
 

@@ -58,6 +58,6 @@ async def person(play: Stage, *, at_once: int = 8, name: str = PERSON) -> AsyncI
         say=heard.append,
     )
     async with anyio.create_task_group() as group:
-        await group.start(verifier.watch)
+        await group.start(verifier.watches.watch)
         yield Person(play, verifier, heard)
         group.cancel_scope.cancel()
