@@ -83,7 +83,7 @@ def _tell(trouble: Trouble) -> None:
 def _document(plan: OverlayPlan) -> dict[str, object]:
     return {
         "overlays": [manifest(one) for one in plan.wanted],
-        "changes": [{"name": _name(action), "change": _verb(action)} for action in plan.actions],
+        "changes": [{"name": action.name, "change": _verb(action)} for action in plan.actions],
         "findings": [
             {"reason": one.reason.value, "about": one.about, "warning": one.warning, "sentence": one.sentence}
             for one in plan.findings
@@ -92,7 +92,7 @@ def _document(plan: OverlayPlan) -> dict[str, object]:
 
 
 def _print(plan: OverlayPlan) -> None:
-    change = {_name(action): _verb(action) for action in plan.actions}
+    change = {action.name: _verb(action) for action in plan.actions}
     for one in plan.wanted:
         say(f"{one.name} ({change.get(one.name, 'stands')})")
         say(f"  {_capacity(one)}{f', NodePool {one.pool} only' if one.pool else ''}, weight {one.weight}")
@@ -106,10 +106,6 @@ def _print(plan: OverlayPlan) -> None:
 
 def _capacity(one: Wanted) -> str:
     return ", ".join(f"{name}={quantity.text(amount)}" for name, amount in one.capacity.items())
-
-
-def _name(action: WriteOverlay | RemoveOverlay) -> str:
-    return action.overlay.name if isinstance(action, WriteOverlay) else action.name
 
 
 def _verb(action: WriteOverlay | RemoveOverlay) -> str:

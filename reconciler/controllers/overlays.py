@@ -210,4 +210,4 @@ def _notes(plan: OverlayPlan, news: Sequence[Finding], *, written: bool, lost: i
 
 
 def _name(action: OverlayAction) -> str:
-    return action.overlay.name if isinstance(action, WriteOverlay) else f"-{action.name}"
+    return action.name if isinstance(action, WriteOverlay) else f"-{action.name}"

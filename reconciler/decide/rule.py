@@ -30,8 +30,8 @@ def find(rules: Sequence[SlicingRule], node: NodeView, memory: Verdict, *, settl
     for number, rule in enumerate(rules, start=1):
         if not _place_fits(rule, node):
             continue
-        name = rule.name or f"number {number}"
-        if not rule.gpu_models or _spelled(model) in {_spelled(one) for one in rule.gpu_models}:
+        name = called(rule, number)
+        if not rule.gpu_models or names_model(rule, model):
             return Found(rule, name)
         if not model and not settled:
             return Undecided(name)
@@ -48,6 +48,16 @@ def _place_fits(rule: SlicingRule, node: NodeView) -> bool:
         and (not rule.capacity_types or node.capacity_type in rule.capacity_types)
         and (not rule.node_pools or node.labels.get(names.KARPENTER_NODEPOOL) in rule.node_pools)
     )
+
+
+def called(rule: SlicingRule, number: int) -> str:
+    """How sentences call the rule; `number` is its place in the list, from 1."""
+    return rule.name or f"number {number}"
+
+
+def names_model(rule: SlicingRule, model: str) -> bool:
+    """Whether the model is one of those that the rule lists."""
+    return _spelled(model) in {_spelled(one) for one in rule.gpu_models}
 
 
 def _spelled(model: str) -> str:

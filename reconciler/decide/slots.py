@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.decide import label, launchable, wish
+from reconciler.decide import launchable, wish
 from reconciler.decide.expected import Expected, fresh
 from reconciler.decide.requirement import Fit, Labels, fit
-from reconciler.decide.rule import Found
+from reconciler.decide.rule import Found, called, names_model
 from reconciler.decide.sharing_facts import SharingFacts
 from reconciler.decide.wish import Uncounted, replicas_of
 from reconciler.model import names
@@ -66,7 +66,7 @@ def _candidates(facts: SlotFacts, rules: Sequence[SlicingRule]) -> Iterator[Foun
     for number, rule in enumerate(rules, start=1):
         answer = _fits(facts, rule)
         if answer is not Fit.NO:
-            yield Found(rule, rule.name or f"number {number}")
+            yield Found(rule, called(rule, number))
         if answer is Fit.YES:
             return
     yield None
@@ -82,8 +82,7 @@ def _fits(facts: SlotFacts, rule: SlicingRule) -> Fit:
     if rule.node_pools:
         answers.append(_sure(pool.name in rule.node_pools))
     if rule.gpu_models:
-        models = {label.valid(one).casefold() for one in rule.gpu_models}
-        answers.append(_sure(label.valid(facts.expected.verdict.model).casefold() in models))
+        answers.append(_sure(names_model(rule, facts.expected.verdict.model)))
     if rule.capacity_types:
         may = _capacity_types(pool)
         answers.append(

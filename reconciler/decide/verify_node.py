@@ -3,6 +3,7 @@
 from reconciler.decide import standing, verify_promise
 from reconciler.decide.verify_promise import Said
 from reconciler.model import names
+from reconciler.model.gpu_resource import is_gpu
 from reconciler.model.node import NodeView
 from reconciler.model.quantity import MIB
 from reconciler.model.reasons import Reason
@@ -46,33 +47,29 @@ def has_gpus(node: NodeView, policy: VerifyPolicy) -> bool:
         or verify_promise.gpus(node) is not None
         or node.labels.get(names.GPU_PRESENT) == "true"
         or node.labels.get(names.KARPENTER_GPU_MANUFACTURER) == "nvidia"
-        or any(_is_gpu(name, policy) for name in node.capacity)
+        or any(is_gpu(name, policy.gpu_resource) for name in node.capacity)
     )
 
 
 def offered_resource(node: NodeView, policy: VerifyPolicy) -> str:
     """The resource to ask one of; empty where none is to be had. MIG devices first, as the GPU Operator does it."""
-    there = sorted(name for name, amount in node.allocatable.items() if amount > 0 and _is_gpu(name, policy))
-    return next((name for name in there if name.startswith(names.MIG_RESOURCES)), there[0] if there else "")
-
-
-def _is_gpu(name: str, policy: VerifyPolicy) -> bool:
-    return name in (policy.gpu_resource, names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE) or name.startswith(
-        names.MIG_RESOURCES
+    there = sorted(
+        name for name, amount in node.allocatable.items() if amount > 0 and is_gpu(name, policy.gpu_resource)
     )
+    return next((name for name in there if name.startswith(names.MIG_RESOURCES)), there[0] if there else "")
 
 
 def _offered(node: NodeView, policy: VerifyPolicy) -> Step:
     name = offered_resource(node, policy)
     if name:
         return Step(StepName.OFFERED, OK, f"the node offers {node.allocatable[name]} {name}")
-    idle = sorted(one for one, amount in node.capacity.items() if amount > 0 and _is_gpu(one, policy))
+    idle = sorted(one for one, amount in node.capacity.items() if amount > 0 and is_gpu(one, policy.gpu_resource))
     if idle:
         why = (
             f"the node has {node.capacity[idle[0]]} {idle[0]} and can give none: the device plugin is away, restarting"
             " or calls its GPUs unhealthy; see its pod's log"
         )
-    elif any(_is_gpu(one, policy) for one in node.capacity):
+    elif any(is_gpu(one, policy.gpu_resource) for one in node.capacity):
         why = (
             f"the device plugin registered and offers 0 {policy.gpu_resource}: it found no GPU (no driver when it"
             " started, or NVIDIA/k8s-device-plugin issue 1645); see its pod's log, then delete the pod"

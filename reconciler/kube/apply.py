@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Protocol, assert_never
 
 from reconciler.kube import fence, probe_job, write
-from reconciler.kube.errors import Exists
 from reconciler.kube.fence import Fence, NotLeader
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model.gpu import LearnedFigure
@@ -62,7 +61,8 @@ class KubeActuator:
         untold: Exception | None = None
         for action in actions:
             try:
-                outcomes.append(await self._one(_unsaid(action) if isinstance(untold, _FOR_NOW) else action))
+                left = _unsaid(action) if isinstance(untold, _FOR_NOW) else action
+                outcomes.append(Done() if left is None else await self._one(left))
             except (*_FOR_NOW, Forbidden, Rejected) as error:
                 if isinstance(error, NotLeader) or not isinstance(action, Announce):
                     raise
@@ -77,8 +77,6 @@ class KubeActuator:
     async def _one(self, action: Action) -> Outcome:
         match action:
             case Advertise():
-                if action == Advertise(action.node):
-                    return Done()  # nothing is left of it
                 return await self._patch(write.advertise(action, self._clock.now()))
             case ClearTaint():
                 return await self._patch(write.clear_taint(action))
@@ -115,22 +113,20 @@ class KubeActuator:
         return Done()
 
     async def _create(self, request: Request) -> Outcome:
-        """The name says all, so one that exists is the one that was wanted."""
-        try:
-            await self._send(request)
-        except Exists:
-            pass
-        except Gone as error:
-            raise Rejected(f"{error}: the namespace is missing") from error
+        """One that exists is the one that was wanted."""
+        await fence.create(self._transport, self._may_write, request, homeless="the namespace is missing")
         return Done()
 
     async def _send(self, request: Request) -> Response:
         return await fence.send(self._transport, self._may_write, request)
 
 
-def _unsaid(action: Action) -> Action:
-    """The action without the word that people have been told."""
-    return replace(action, condition=None, second_condition=None) if isinstance(action, Advertise) else action
+def _unsaid(action: Action) -> Action | None:
+    """The action without the word that people have been told; None where nothing is left of it."""
+    if not isinstance(action, Advertise):
+        return action
+    left = replace(action, condition=None, second_condition=None)
+    return left if left != Advertise(action.node) else None
 
 
 class Rehearsal:

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from reconciler.kube.news import News, Seen, Synced, Vanished
 from reconciler.model import names
+from reconciler.model.gpu_resource import is_gpu
 from reconciler.model.node import InstanceType, NodeClaimView, NodeName, NodeView, Resources
 from reconciler.model.workload import PodView
 
@@ -116,7 +117,7 @@ class PodCache(Mirror[PodView]):
     ) -> None:
         super().__init__()
         self._resources = frozenset(resources)
-        self._gpus = frozenset({gpu_resource, names.GPU_RESOURCE, names.GPU_SHARED_RESOURCE})
+        self._gpu_resource = gpu_resource
         self._prefixes = prefixes
         self._node_changed = changed
         self._totals: dict[NodeName, dict[str, int]] = {}
@@ -130,7 +131,7 @@ class PodCache(Mirror[PodView]):
     def held(self, node: NodeName) -> int:
         """How many GPUs, slices and MIG devices the node's pods hold."""
         held = self._totals.get(node, {}).items()
-        return sum(amount for name, amount in held if name in self._gpus or name.startswith(names.MIG_RESOURCES))
+        return sum(amount for name, amount in held if is_gpu(name, self._gpu_resource))
 
     def totals(self, node: NodeName) -> Mapping[str, int]:
         """All sums of the node."""

@@ -9,13 +9,13 @@ from datetime import datetime
 from msgspec import Struct
 
 from reconciler.kube.parse import Odd, moment
+from reconciler.kube.probe_verdict import CREATING
 from reconciler.kube.probe_views import StateWire, TerminatedWire
 from reconciler.model.quoting import quoted
 
 LONGEST = 200
 """Characters."""
 
-_STARTING = ("", "ContainerCreating", "PodInitializing")
 _PULLING = ("ErrImagePull", "ImagePullBackOff")
 """The kubelet goes back and forth between the two (pkg/kubelet/images)."""
 _PLAIN_ENDS = ("", "Error", "Completed")
@@ -57,7 +57,7 @@ def _failing(status: ContainerStatusWire) -> str:
     ended = state.terminated
     if state.waiting is not None:
         reason = state.waiting.reason or ""
-        if reason in _STARTING:
+        if reason in CREATING:
             return ""
         if reason in _PULLING:
             return _short(f"ImagePullBackOff: {status.image or 'of this container'}")

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from reconciler.kube.container_failing import ContainerStatusWire, Failure, failure
 from reconciler.kube.parse import EPOCH, Odd, moment
+from reconciler.kube.pods import ENDED
 from reconciler.kube.wire import ConditionWire, Meta
 from reconciler.model.node import NodeName
 from reconciler.model.plugin import PluginPod
@@ -24,7 +25,6 @@ NEIGHBOURS = ("gpu-feature-discovery", "mps-control-daemon")
 """What the chart's other DaemonSets run; both have a config-manager of their own."""
 
 _NEVER_AGAIN = datetime.max.replace(tzinfo=UTC)
-_ENDED = ("Succeeded", "Failed")
 _LACKS = re.compile(r"Insufficient [^\s,.]+(?:\.[^\s,.]+)*")
 """The steady part of the scheduler's words, whose numbers of nodes change with the cluster."""
 
@@ -86,7 +86,7 @@ def plugin_pod(wire: PluginPodWire, odd: Odd) -> PluginPod | None:
     """None: the pod is for no node, has ended, is being deleted, or is one of the plugin's neighbours."""
     meta, spec, status = wire.metadata, wire.spec or PluginPodSpec(), wire.status or PluginPodStatus()
     node = spec.node_name or _meant_for(spec.affinity)
-    if not node or status.phase in _ENDED or meta.deletion_timestamp is not None:
+    if not node or status.phase in ENDED or meta.deletion_timestamp is not None:
         return None
     containers = [*(spec.init_containers or ()), *(spec.containers or ())]
     if any(_runs(one, NEIGHBOURS) for one in containers):

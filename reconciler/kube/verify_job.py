@@ -10,12 +10,11 @@ import hashlib
 import msgspec
 
 from reconciler.kube import fence, job_shape, write
-from reconciler.kube.errors import Exists
 from reconciler.kube.fence import Fence
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model import quantity
 from reconciler.model.trial import RunVerification
-from reconciler.runtime.errors import Gone, Rejected
+from reconciler.runtime.errors import Gone
 from reconciler.runtime.transport import Transport
 
 VERIFY_LABEL_VALUE = "verify"
@@ -62,13 +61,8 @@ class VerifyJobs:
     async def run(self, order: RunVerification) -> bool:
         """Make the Job; one of its name is it, and then the answer is False. Raises what `runtime.errors` names."""
         request = write.request("POST", self._path, manifest(order, self._settings))
-        try:
-            await fence.send(self._transport, self._may_write, request)
-        except Exists:
-            return False
-        except Gone as error:
-            raise Rejected(f"{error}: the namespace {self._settings.namespace} is missing") from error
-        return True
+        homeless = f"the namespace {self._settings.namespace} is missing"
+        return await fence.create(self._transport, self._may_write, request, homeless=homeless)
 
     async def remove(self, name: str) -> None:
         """Delete the Job with its pod; one that is gone is fine. Raises what `runtime.errors` names."""

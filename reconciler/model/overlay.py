@@ -124,6 +124,10 @@ class WriteOverlay:
     overlay: Wanted
     over: OverlayView | None = None
 
+    @property
+    def name(self) -> str:
+        return self.overlay.name
+
 
 @dataclass(frozen=True, slots=True)
 class RemoveOverlay:
