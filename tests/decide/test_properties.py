@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.decide.capacity import CapacityFacts, decide, plan
@@ -21,13 +21,7 @@ from reconciler.model.record import CapacityRecord
 from tests.decide.any_facts import facts, policies
 from tests.decide.fake_node import NOW, after, facts_of, node, settled
 from tests.decide.figures import ALL, Gpu
-
-thorough = settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    phases=[phase for phase in Phase if phase is not Phase.explain],  # it traces every line of a large fact
-)
+from tests.decide.thoroughly import thorough
 
 
 @thorough

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reconciler.decide import fencing
@@ -18,13 +18,7 @@ from tests.decide.any_slicing import GPU, SHARED, facts, policies, ripe
 from tests.decide.fake_node import NOW, applied
 from tests.decide.slicing_node import after, settled
 from tests.decide.slicing_situation import of_kind
-
-thorough = settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    phases=[phase for phase in Phase if phase is not Phase.explain],  # it traces every line of a large fact
-)
+from tests.decide.thoroughly import thorough
 
 
 @thorough

@@ -1,10 +1,7 @@
 """The Terraform example for Cluster Autoscaler: its own tests, and a real apply of what the command prints."""
 
 import json
-import os
 import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from reconciler.cli import app
-from tests.infra.pod_identity import mocked_aws
+from tests.infra.terraform import ROOT, needs_terraform, run
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "infra" / "examples" / "cluster-autoscaler"
-TERRAFORM = ROOT / "scripts" / "terraform"
 
-pytestmark = [
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(
-        shutil.which("terraform") is None and os.environ.get("CI") != "true",
-        reason="NOT RUN: install terraform 1.9 or newer to test infra/ (in CI its absence is a failure)",
-    ),
-]
-
-
-def run(folder: Path, *arguments: str) -> str:
-    """Terraform's standard output; on failure all it said becomes the test's failure."""
-    done = subprocess.run(
-        [TERRAFORM, f"-chdir={folder}", *arguments, "-no-color"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"terraform {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+pytestmark = [pytest.mark.timeout(300), needs_terraform]
 
 
 @pytest.fixture
@@ -43,17 +23,6 @@ def example(tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
     run(folder, "init")
     return folder
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    with mocked_aws() as address:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        yield address
 
 
 def test_the_examples_own_tests_pass(example: Path) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from reconciler.kube.apply import KubeActuator
+from reconciler.kube.apply import KubeActuator, Learner
 from reconciler.kube.fence import NotLeader
 from reconciler.kube.probe_settings import ProbeJobSettings
 from reconciler.model import names
@@ -29,13 +29,17 @@ class Notebook:
 class Acting:
     """An actuator on a small cluster with one node."""
 
-    def __init__(self, left: float = 100.0) -> None:
+    def __init__(self, left: float = 100.0, catalog: Learner | None = None) -> None:
         self.world = World()
         self.world.do("POST", "/api/v1/namespaces", {"metadata": {"name": "gpu"}})
         self.left = left
         self.notebook = Notebook()
         self.actuator = KubeActuator(
-            self.world.transport, may_write=self.fence, probe=SETTINGS, catalog=self.notebook, clock=self.world.clock
+            self.world.transport,
+            may_write=self.fence,
+            probe=SETTINGS,
+            catalog=catalog or self.notebook,
+            clock=self.world.clock,
         )
 
     def fence(self) -> float:

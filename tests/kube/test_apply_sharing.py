@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from reconciler.kube import write
-from reconciler.kube.apply import KubeActuator
 from reconciler.kube.fence import NotLeader
 from reconciler.model import fence
 from reconciler.model.gpu import LearnedFigure
@@ -20,7 +19,8 @@ from reconciler.runtime.transport import Response
 from reconciler.sandbox.encoding import decode
 from reconciler.sandbox.faults import Answer
 from reconciler.sandbox.mishaps import FORBIDDEN
-from tests.kube.world import World, virtual
+from tests.kube.acting import Acting
+from tests.kube.world import virtual
 
 NODE = "/api/v1/nodes/n1"
 PODS = "/api/v1/namespaces/nvidia/pods"
@@ -31,22 +31,17 @@ OTHERS = (
 )
 
 
-class Notebook:
+class Nobody:
     async def learn(self, figure: LearnedFigure) -> None:
         raise AssertionError(figure)
 
 
-class Acting:
+class Sharing(Acting):
     """An actuator, a node with foreign taints, and a plugin's pod on it."""
 
     def __init__(self) -> None:
-        self.world = World()
+        super().__init__(catalog=Nobody())
         self.world.do("POST", "/api/v1/namespaces", {"metadata": {"name": "nvidia"}})
-        self.left = 100.0
-        settings: Any = None  # no probe is ordered here
-        self.actuator = KubeActuator(
-            self.world.transport, may_write=self.fence, probe=settings, catalog=Notebook(), clock=self.world.clock
-        )
         taints = [
             {"key": "nvidia.com/gpu", "effect": "NoSchedule", "value": "true"},
             {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": "2026-03-01T11:00:00Z"},
@@ -62,18 +57,13 @@ class Acting:
         made = self.world.do("POST", PODS, {"metadata": {"name": "plugin"}, "spec": spec})
         return PodRef("nvidia", "plugin", made["metadata"]["uid"])
 
-    def fence(self) -> float:
-        if self.left <= 0:
-            raise NotLeader("the lease is not ours (any more)")
-        return self.left
-
     def set_fence(self) -> SetTaint:
         return SetTaint(self.key, FENCE, OTHERS, self.version)
 
     def restart(self) -> RestartPlugin:
         return RestartPlugin(self.key, self.pod)
 
-    def node(self) -> dict[str, Any]:
+    def there(self) -> dict[str, Any]:
         return self.world.do("GET", NODE)
 
     def pods(self) -> list[str]:
@@ -116,16 +106,16 @@ def test_a_restart_is_one_delete_of_this_very_pod_with_its_own_grace_period() ->
 
 @virtual
 async def test_a_fence_is_set_behind_the_others_and_taken_away_again_and_all_else_stays() -> None:
-    acting = Acting()
-    before = acting.node()
+    acting = Sharing()
+    before = acting.there()
 
     assert await acting.actuator.apply([acting.set_fence()]) == [Done()]
-    fenced = acting.node()
+    fenced = acting.there()
     assert [taint["key"] for taint in fenced["spec"]["taints"]] == [*(taint.key for taint in OTHERS), FENCE.key]
 
     version = fenced["metadata"]["resourceVersion"]
     assert await acting.actuator.apply([ClearTaint(acting.key, FENCE.key, OTHERS, version)]) == [Done()]
-    after = acting.node()
+    after = acting.there()
     for part in (before, after):
         del part["metadata"]["resourceVersion"]
         part["metadata"].pop("managedFields", None)
@@ -134,27 +124,27 @@ async def test_a_fence_is_set_behind_the_others_and_taken_away_again_and_all_els
 
 @virtual
 async def test_the_first_taint_of_a_node_makes_the_list() -> None:
-    acting = Acting()
+    acting = Sharing()
     made = acting.world.merge(NODE, {"spec": {"taints": None}})
 
     action = SetTaint(acting.key, FENCE, (), made["metadata"]["resourceVersion"])
     assert await acting.actuator.apply([action]) == [Done()]
-    assert acting.node()["spec"]["taints"] == [{"key": FENCE.key, "effect": "NoSchedule", "value": FENCE.value}]
+    assert acting.there()["spec"]["taints"] == [{"key": FENCE.key, "effect": "NoSchedule", "value": FENCE.value}]
 
 
 @virtual
 async def test_a_node_that_changed_meanwhile_is_not_fenced_over_the_change() -> None:
-    acting = Acting()
+    acting = Sharing()
     acting.world.merge(NODE, {"metadata": {"labels": {"moved": "on"}}})
 
     with pytest.raises(Stale):
         await acting.actuator.apply([acting.set_fence()])
-    assert [taint["key"] for taint in acting.node()["spec"]["taints"]] == [taint.key for taint in OTHERS]
+    assert [taint["key"] for taint in acting.there()["spec"]["taints"]] == [taint.key for taint in OTHERS]
 
 
 @virtual
 async def test_a_node_that_is_gone_or_a_namesake_is_not_fenced() -> None:
-    acting = Acting()
+    acting = Sharing()
     action = acting.set_fence()
     acting.world.do("DELETE", NODE)
     [gone] = await acting.actuator.apply([action])
@@ -163,12 +153,12 @@ async def test_a_node_that_is_gone_or_a_namesake_is_not_fenced() -> None:
 
     assert isinstance(gone, Lost)
     assert isinstance(namesake, Lost)
-    assert FENCE.key not in [taint["key"] for taint in acting.node()["spec"]["taints"]]
+    assert FENCE.key not in [taint["key"] for taint in acting.there()["spec"]["taints"]]
 
 
 @virtual
 async def test_a_plugins_pod_is_deleted_and_a_second_time_is_lost() -> None:
-    acting = Acting()
+    acting = Sharing()
 
     assert await acting.actuator.apply([acting.restart()]) == [Done()]
     assert acting.pods() == []
@@ -180,7 +170,7 @@ async def test_a_plugins_pod_is_deleted_and_a_second_time_is_lost() -> None:
 @virtual
 async def test_the_pod_that_took_the_name_is_left_alone() -> None:
     """DaemonSets make new names, but a plain pod or a StatefulSet would not."""
-    acting = Acting()
+    acting = Sharing()
     action = acting.restart()
     acting.pod_ends()
     namesake = acting.start_plugin()
@@ -207,7 +197,7 @@ async def test_what_keeps_a_plugin_from_being_restarted_is_told_with_verb_and_po
     fault: Any, error: type[Exception], says: str
 ) -> None:
     """The right is not given by default (deploy/manifests): then the error names what to grant."""
-    acting = Acting()
+    acting = Sharing()
     acting.world.faults.add(fault, path=PODS)
 
     with pytest.raises(error, match=says):
@@ -224,7 +214,7 @@ async def test_what_keeps_a_plugin_from_being_restarted_is_told_with_verb_and_po
 )
 @virtual
 async def test_a_refused_fence_is_no_fence(fault: Any, error: type[Exception]) -> None:
-    acting = Acting()
+    acting = Sharing()
     acting.world.faults.add(fault, path=NODE)
 
     with pytest.raises(error):
@@ -234,7 +224,7 @@ async def test_a_refused_fence_is_no_fence(fault: Any, error: type[Exception]) -
 @pytest.mark.parametrize("order", ["set_fence", "restart"])
 @virtual
 async def test_nothing_of_it_is_done_once_the_lease_has_passed(order: str) -> None:
-    acting = Acting()
+    acting = Sharing()
     action: Action = getattr(acting, order)()
     acting.left = 0.0
 
@@ -246,7 +236,7 @@ async def test_nothing_of_it_is_done_once_the_lease_has_passed(order: str) -> No
 @virtual
 async def test_what_could_not_be_written_down_is_not_done() -> None:
     """The budget of restarts is in the annotation: a restart that nobody will remember would be one too many."""
-    acting = Acting()
+    acting = Sharing()
     lost = replace(acting.key, uid="another")
 
     outcomes = await acting.actuator.apply([Advertise(lost, annotations={"x/y": "1"}), acting.restart()])
@@ -256,7 +246,7 @@ async def test_what_could_not_be_written_down_is_not_done() -> None:
 
 @virtual
 async def test_a_reason_of_sharing_is_announced_as_one_of_memory_is() -> None:
-    acting = Acting()
+    acting = Sharing()
     action = Announce(acting.key, SharingReason.REVERTED, "the template of NodePool dev sets it", warning=True)
 
     assert await acting.actuator.apply([action, action]) == [Done(), Done()]
