@@ -8,13 +8,13 @@ from reconciler.decide import capacity, node_claim, second_opinion, slicing, sta
 from reconciler.decide.capacity import Draft
 from reconciler.decide.facts import CapacityFacts
 from reconciler.decide.node_claim import ClaimFacts, ClaimFinding
+from reconciler.decide.sharing_answer import FOLLOWS
 from reconciler.decide.slicing import SharingDecision, SharingFacts
 from reconciler.decide.verdict import Verdict
 from reconciler.model.node import NodeClaimView
 from reconciler.model.plan import Action, Advertise, Announce, ClearTaint, Plan, SetTaint
 from reconciler.model.plugin import PluginPod
 from reconciler.model.policy import CapacityPolicy, SlicingPolicy
-from reconciler.model.reasons import SharingReason
 from reconciler.model.sharing import PluginConfig, Profile
 
 
@@ -61,15 +61,18 @@ def decide(facts: NodeFacts, policy: NodePolicy, now: datetime) -> NodeDecision:
     node = facts.memory.node
     memory = capacity.draft(facts.memory, policy.capacity, now)
     sharing = slicing.decide(_sharing_facts(facts, memory), policy.slicing, now)
-    holds = memory.holds_taint(node, policy.capacity) or sharing.holds
+    memory_holds = memory.holds_taint(node, policy.capacity)
     # The list of taints is written against the node's version, which every patch of the status moves.
     busy = bool(memory.words or sharing.actions)
-    gate = startup.gate(node, holds, busy=busy)
+    gate = startup.gate(node, memory_holds or sharing.holds, busy=busy)
     if memory.words:
         sharing = _after(sharing)
     said = _in_one_patch(memory.words, sharing.actions)
     actions = capacity.in_order((*said, *gate.actions, *memory.errands))
-    of_claim = _of_claim(facts, memory, sharing, policy, now)
+    of_claim = ClaimFinding()
+    if facts.claim is not None:
+        known = ClaimFacts(facts.claim, node, memory.verdict, sharing, memory_holds)
+        of_claim = node_claim.finding(known, policy.capacity, policy.patience, now)
     revisit = capacity.sooner(capacity.sooner(memory.revisit, sharing.revisit), of_claim.revisit)
     # What is said of a node without a rule or a GPU is worth a word only where something of ours is withdrawn.
     because = memory.because(sharing.because if sharing.said or sharing.actions else "", gate.aside)
@@ -107,20 +110,9 @@ def _joined(one: Advertise, other: Advertise) -> Advertise:
     )
 
 
-def _of_claim(
-    facts: NodeFacts, memory: Draft, sharing: SharingDecision, policy: NodePolicy, now: datetime
-) -> ClaimFinding:
-    if facts.claim is None:
-        return ClaimFinding()
-    node = facts.memory.node
-    holds = memory.holds_taint(node, policy.capacity)
-    found = ClaimFacts(facts.claim, node, memory.verdict, sharing, holds)
-    return node_claim.finding(found, policy.capacity, policy.patience, now)
-
-
 def _settled_profile(facts: NodeFacts, sharing: SharingDecision) -> Profile | None:
     """The profile that the plugin follows; None while it does not."""
-    if sharing.reason not in (SharingReason.SLICED, SharingReason.EXCLUSIVE) or facts.plugin is None:
+    if sharing.reason not in FOLLOWS or facts.plugin is None:
         return None
     found = facts.plugin.profiles.get(sharing.profile)
     return found if isinstance(found, Profile) else None
